@@ -1,0 +1,355 @@
+//! The report: what every presenter shows, and what `--json` prints as `laptime.report/1`.
+
+use std::collections::BTreeMap;
+
+use laptime_core::{Status, Trouble};
+use serde::Serialize;
+
+/// The version of [`Report`]; fields may be added to it, none changes meaning.
+pub const REPORT_SCHEMA: &str = "laptime.report/1";
+
+/// One run, explained. What cannot be told is `None`, never a guess.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Always [`REPORT_SCHEMA`].
+    pub schema: &'static str,
+    /// Which run this is.
+    pub run: RunSummary,
+    /// From the recorder's start to its finish; of a killed run to the last instant known.
+    pub wall_s: f64,
+    /// Exclusive time of every stage on the thread that takes the steps; adds up to `wall_s`.
+    pub ledger: Vec<LedgerRow>,
+    /// The device's own ledger; absent on a CPU.
+    pub device_ledger: Option<Vec<LedgerRow>>,
+    /// The trainings within the run.
+    pub fits: Vec<FitSummary>,
+    /// Every epoch of every fit, in order.
+    pub epochs: Vec<EpochSummary>,
+    /// Statistics of the steps of all fits; absent when no step ended.
+    pub steps: Option<StepStatistics>,
+    /// Ledgers of loader workers; absent when there are none.
+    pub workers: Option<Vec<WorkerSummary>>,
+    /// Other threads of the process that recorded stages.
+    pub threads: Vec<ThreadSummary>,
+    /// Memory of the process.
+    pub memory: Memory,
+    /// Bytes that moved.
+    pub transfer: Transfer,
+    /// CPU time, switches, throttling and load while it ran.
+    pub machine: MachineUse,
+    /// Time to the end of the planned epochs; only while the run is running.
+    pub time_left: Option<Estimate>,
+    /// What laptime itself cost.
+    pub overhead: Overhead,
+    /// The law through the fits, when they differ in one value.
+    pub law: Option<Law>,
+    /// Stages that were open when the process died, from the outermost.
+    pub open_stages: Vec<OpenStageSummary>,
+    /// What analysis concluded; the first is the verdict.
+    pub findings: Vec<Finding>,
+    /// What is missing or doubtful in this report.
+    pub warnings: Vec<Warning>,
+}
+
+/// An estimate with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The expected value.
+    pub mean: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// The interval's upper end.
+    pub high: f64,
+    /// The share of such intervals that hold the truth, such as 0.95.
+    pub level: f64,
+}
+
+/// Which run a report is about.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunSummary {
+    /// The run's id: its directory's name.
+    pub id: String,
+    /// What the user calls it.
+    pub name: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// How it stands.
+    pub status: Status,
+    /// Why it did not finish, when it said so.
+    pub message: Option<String>,
+    /// When it started, RFC 3339 in UTC.
+    pub started: String,
+    /// Processes that train.
+    pub ranks: u32,
+    /// Frameworks seen.
+    pub frameworks: Vec<String>,
+    /// What computes.
+    pub device: Option<String>,
+    /// Threads the engine used.
+    pub threads: Option<u32>,
+    /// The engine and its version.
+    pub engine: Option<String>,
+    /// CPUs of the machine.
+    pub cpus: u32,
+}
+
+/// One stage of a ledger.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LedgerRow {
+    /// The stage's name.
+    pub stage: String,
+    /// Exclusive time, seconds.
+    pub seconds: f64,
+    /// Share of the scope's wall time, 0 to 1.
+    pub share: f64,
+    /// Spans that ended.
+    pub count: u64,
+    /// Mean inclusive time of a span; absent where there are no spans.
+    pub mean_s: Option<f64>,
+    /// Median inclusive time of a span.
+    pub p50_s: Option<f64>,
+    /// 95th percentile of the inclusive time of a span.
+    pub p95_s: Option<f64>,
+}
+
+/// One training.
+#[derive(Clone, Debug, Serialize)]
+pub struct FitSummary {
+    /// Its number, from 0.
+    pub index: u32,
+    /// Its name.
+    pub label: String,
+    /// What trained.
+    pub framework: Option<String>,
+    /// Rows trained on in an epoch.
+    pub rows: Option<u64>,
+    /// Samples in a full batch.
+    pub batch: Option<u64>,
+    /// Numbers the model learns.
+    pub parameters: Option<u64>,
+    /// Epochs that ended.
+    pub epochs: u64,
+    /// Epochs that were asked for.
+    pub planned_epochs: Option<u64>,
+    /// From its begin to its end.
+    pub wall_s: f64,
+    /// How long its epochs took.
+    pub epoch_s: EpochTimes,
+    /// Exclusive time of the stages from its begin to its end.
+    pub stages: BTreeMap<String, f64>,
+    /// Steps of the first epoch to leave out of every statistic; absent if it never settles.
+    pub warm_up_steps: Option<u64>,
+    /// The newest loss.
+    pub loss: Option<f64>,
+    /// The newest value of the metric that says most (validation before training, accuracy before loss).
+    pub metric: Option<MetricValue>,
+    /// The remaining settings.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// How long epochs took, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct EpochTimes {
+    /// Mean of all epochs that ended.
+    pub mean: Option<f64>,
+    /// The first epoch, which pays for warm-up.
+    pub first: Option<f64>,
+    /// Mean of the epochs after warm-up.
+    pub steady: Option<f64>,
+}
+
+/// A named metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricValue {
+    /// Such as `validation_accuracy`.
+    pub name: String,
+    /// Its value; absent when it is not a number.
+    pub value: Option<f64>,
+}
+
+/// One epoch.
+#[derive(Clone, Debug, Serialize)]
+pub struct EpochSummary {
+    /// The fit it belongs to.
+    pub fit: u32,
+    /// Its number within the fit, from 0.
+    pub index: u32,
+    /// Whether the pass ended; a killed run's last epoch did not.
+    pub complete: bool,
+    /// How long the pass took.
+    pub wall_s: f64,
+    /// Steps that ended in it.
+    pub steps: u64,
+    /// Samples trained on.
+    pub samples: u64,
+    /// Samples a second of the pass.
+    pub samples_per_s: Option<f64>,
+    /// Exclusive time of every stage within the pass; adds up to `wall_s`.
+    pub stages: BTreeMap<String, f64>,
+    /// Evaluation that followed the pass, seconds.
+    pub evaluate_s: f64,
+    /// Mean training loss.
+    pub loss: Option<f64>,
+    /// What was measured at its end, by name.
+    pub metrics: BTreeMap<String, Option<f64>>,
+}
+
+/// How long steps took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StepStatistics {
+    /// Steps that ended.
+    pub count: u64,
+    /// Mean, seconds: what forecasts a sum.
+    pub mean_s: f64,
+    /// Median, seconds.
+    pub p50_s: f64,
+    /// 95th percentile, seconds.
+    pub p95_s: f64,
+    /// Samples a second over the steps' own time.
+    pub samples_per_s: Option<f64>,
+}
+
+/// One loader worker.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkerSummary {
+    /// Which worker.
+    pub index: u32,
+    /// Its ledger.
+    pub ledger: Vec<LedgerRow>,
+}
+
+/// One thread besides the one that takes the steps.
+#[derive(Clone, Debug, Serialize)]
+pub struct ThreadSummary {
+    /// Its name.
+    pub name: String,
+    /// From its first to its last record, seconds.
+    pub wall_s: f64,
+    /// Exclusive time of its stages; what no stage claims is `idle`.
+    pub ledger: Vec<LedgerRow>,
+}
+
+/// Memory of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Memory {
+    /// The most that was resident.
+    pub peak_rss_bytes: Option<u64>,
+    /// The most that was in use on a device.
+    pub peak_device_bytes: Option<u64>,
+    /// Page faults that waited for storage.
+    pub major_faults: Option<u64>,
+    /// The most that was swapped out.
+    pub swapped_bytes: Option<u64>,
+}
+
+/// Bytes that moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Transfer {
+    /// Bytes of data files read by the training, from storage or cache.
+    pub file_read_bytes: u64,
+    /// Bytes the kernel fetched from storage for the process.
+    pub storage_read_bytes: Option<u64>,
+    /// Bytes of batches handed to the model.
+    pub batch_bytes: u64,
+    /// Bytes copied to a device.
+    pub host_to_device_bytes: Option<u64>,
+    /// Bytes exchanged between ranks.
+    pub between_ranks_bytes: Option<u64>,
+    /// Bytes received and sent in the network namespace, other programs' too.
+    pub network_bytes: Option<u64>,
+}
+
+/// What the process got of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MachineUse {
+    /// CPU time of the process, seconds.
+    pub cpu_s: Option<f64>,
+    /// Times the CPU was taken from the process.
+    pub involuntary_switches: Option<u64>,
+    /// Time the cgroup was held back by its quota, seconds.
+    pub throttled_s: Option<f64>,
+    /// CPUs the cgroup may use; absent without a quota.
+    pub quota_cpus: Option<f64>,
+    /// Highest load average seen.
+    pub peak_load: Option<f64>,
+    /// Share of the time some task of the machine waited for a CPU, 0 to 1.
+    pub cpu_pressure: Option<f64>,
+}
+
+/// What laptime itself cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Overhead {
+    /// Spans times the cost of one, plus the flusher's CPU time; seconds.
+    pub seconds: f64,
+    /// Share of `wall_s`.
+    pub share: f64,
+    /// Spans put on record or counted.
+    pub spans: u64,
+    /// The cost of one span, measured in a hot loop at start, nanoseconds; in a real step it is more.
+    pub span_cost_ns: Option<f64>,
+    /// CPU time of the flusher thread, seconds.
+    pub flusher_cpu_s: Option<f64>,
+}
+
+/// A straight line through fits that differ in one value.
+#[derive(Clone, Debug, Serialize)]
+pub struct Law {
+    /// What differs: `rows`, `batch`, `parameters` or a setting.
+    pub x: String,
+    /// What it is a law of: `epoch_s` or `step_s`.
+    pub y: String,
+    /// Value of `y` at zero, seconds.
+    pub intercept: Estimate,
+    /// Seconds for one more of `x`.
+    pub slope: Estimate,
+    /// Share of the variance the line explains.
+    pub r2: f64,
+    /// The points it goes through: `x`, mean `y`.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A stage that was open when the process died.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpenStageSummary {
+    /// The thread.
+    pub thread: String,
+    /// The stage.
+    pub stage: String,
+    /// How long it had been open at the last instant known, seconds.
+    pub open_s: f64,
+}
+
+/// What analysis concluded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// A stable name, such as `data_bound`.
+    pub id: &'static str,
+    /// One sentence with numbers.
+    pub text: String,
+}
+
+/// What is missing or doubtful.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Warning {
+    /// The recorder met trouble.
+    Trouble {
+        /// What.
+        trouble: Trouble,
+    },
+    /// Single spans were dropped because the ring was full; totals and ledgers still hold all time.
+    SpansDropped {
+        /// How many.
+        count: u64,
+    },
+    /// The wall clock was stepped; durations are not affected.
+    ClockStepped {
+        /// By how much, seconds.
+        seconds: f64,
+    },
+    /// The machine slept; the time is not in the ledger.
+    Suspended {
+        /// For how long, seconds.
+        seconds: f64,
+    },
+}

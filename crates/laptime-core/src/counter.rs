@@ -1,0 +1,30 @@
+//! Counters: amounts that only grow, counted by the code that moves them.
+
+use serde::{Deserialize, Serialize};
+
+/// What is counted. The number is what the log stores and never changes meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(u16)]
+#[serde(rename_all = "snake_case")]
+pub enum Counter {
+    /// Bytes read from data files, whether they came from storage or from the page cache.
+    FileReadBytes = 0,
+    /// Bytes of batches handed to the model.
+    BatchBytes = 1,
+    /// Bytes copied from the host to a device; nothing on a CPU.
+    HostToDeviceBytes = 2,
+    /// Bytes exchanged between ranks.
+    BetweenRanksBytes = 3,
+}
+
+impl Counter {
+    /// Every counter, at the index that is its number.
+    pub const ALL: [Self; 4] =
+        [Self::FileReadBytes, Self::BatchBytes, Self::HostToDeviceBytes, Self::BetweenRanksBytes];
+
+    /// The counter with this number; `None` for one from a newer version.
+    #[must_use]
+    pub fn from_number(number: u16) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}

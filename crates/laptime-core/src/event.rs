@@ -1,0 +1,101 @@
+//! Events: what the training thread puts on record, in the order it happened.
+
+use crate::{Counter, Metric, StageId, Ticks};
+
+/// One thing that happened on one thread.
+///
+/// Before every mark (the begin or end of a fit or epoch) the thread puts the totals of all its
+/// stages on record, so a scope's ledger is the difference of two snapshots: it closes even when
+/// single spans had to be dropped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// One stretch of one stage that has ended.
+    Span {
+        /// The stage.
+        stage: StageId,
+        /// When it began.
+        start: Ticks,
+        /// When it ended.
+        end: Ticks,
+        /// Its exclusive time: children subtracted.
+        own: Ticks,
+        /// Whether an evaluation pass was open around it, which then owns its time.
+        in_evaluate: bool,
+    },
+    /// One step that has ended.
+    Step {
+        /// When its batch was requested.
+        start: Ticks,
+        /// When the next batch was requested.
+        end: Ticks,
+        /// Samples trained on.
+        samples: u32,
+        /// The loss, where the training told it.
+        loss: Option<f64>,
+    },
+    /// A fit begins.
+    FitBegin {
+        /// Its number within the process, from 0.
+        fit: u32,
+        /// When.
+        at: Ticks,
+    },
+    /// The fit that was open ends.
+    FitEnd {
+        /// Its number.
+        fit: u32,
+        /// When.
+        at: Ticks,
+    },
+    /// An epoch of the open fit begins.
+    EpochBegin {
+        /// Its number within the fit, from 0.
+        epoch: u32,
+        /// When.
+        at: Ticks,
+    },
+    /// The pass over the training data ends.
+    EpochEnd {
+        /// Its number within the fit.
+        epoch: u32,
+        /// When.
+        at: Ticks,
+    },
+    /// The totals of one stage on this thread since it began recording; a snapshot before a mark.
+    Total(crate::StageTotal),
+    /// Something was counted.
+    Count {
+        /// What.
+        counter: Counter,
+        /// When.
+        at: Ticks,
+        /// How much came on top.
+        amount: u64,
+    },
+    /// The training told how well it does.
+    Measured {
+        /// What was measured.
+        metric: Metric,
+        /// When.
+        at: Ticks,
+        /// The value; may be NaN or infinite.
+        value: f64,
+    },
+}
+
+impl Event {
+    /// The latest instant this event speaks of; `None` for a snapshot, which has no time of its own.
+    #[must_use]
+    pub fn instant(&self) -> Option<Ticks> {
+        match *self {
+            Self::Span { end, .. } | Self::Step { end, .. } => Some(end),
+            Self::FitBegin { at, .. }
+            | Self::FitEnd { at, .. }
+            | Self::EpochBegin { at, .. }
+            | Self::EpochEnd { at, .. }
+            | Self::Count { at, .. }
+            | Self::Measured { at, .. } => Some(at),
+            Self::Total(_) => None,
+        }
+    }
+}

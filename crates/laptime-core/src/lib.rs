@@ -1,0 +1,23 @@
+//! The words of laptime. No I/O, no clock, no threads: every other crate speaks in these types.
+
+mod counter;
+mod event;
+mod fit;
+mod gauge;
+mod metric;
+mod record;
+mod run;
+mod stage;
+mod text;
+mod time;
+
+pub use counter::Counter;
+pub use event::Event;
+pub use fit::FitFacts;
+pub use gauge::{Gauge, Sample};
+pub use metric::Metric;
+pub use record::{LaneState, OpenStage, ProcessFacts, Record, StageTotal};
+pub use run::{Closing, Machine, RunMeta, Status, Trouble};
+pub use stage::{BUILT_IN_STAGES, FIRST_USER_STAGE, MAX_STAGES, StageId};
+pub use text::display_name;
+pub use time::{Anchor, Ticks, Timebase};

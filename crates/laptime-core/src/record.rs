@@ -1,0 +1,124 @@
+//! Records: everything a log holds, in the form that travels from store to analysis.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Anchor, Closing, Event, FitFacts, Sample, StageId, Status, Ticks, Trouble};
+
+/// One entry of a process' log.
+///
+/// A reader yields them in the order they were written; analysis folds them and never needs them all
+/// in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// The process that writes this log: always the first record.
+    Process(ProcessFacts),
+    /// The name of a user's stage; comes before the stage is used.
+    Stage {
+        /// Its number in this process.
+        stage: StageId,
+        /// Its name as the user wrote it.
+        name: String,
+    },
+    /// A thread began recording on a lane.
+    Thread {
+        /// The lane's number, unique within the process.
+        lane: u32,
+        /// The thread's name.
+        name: String,
+        /// When.
+        started: Ticks,
+    },
+    /// What is known of a fit; comes before the fit begins, and again when more is known.
+    Fit {
+        /// Its number within the process.
+        fit: u32,
+        /// What is known.
+        facts: FitFacts,
+    },
+    /// Something happened on a lane.
+    Event {
+        /// The lane.
+        lane: u32,
+        /// What.
+        event: Event,
+    },
+    /// Where a lane stands: the newest one of a lane replaces the older ones.
+    State(LaneState),
+    /// The probes were read.
+    Sample(Sample),
+    /// All clocks were read.
+    Anchor(Anchor),
+    /// Something did not work.
+    Trouble(Trouble),
+    /// The process ended in good order.
+    Closed {
+        /// When.
+        at: Ticks,
+        /// How.
+        closing: Closing,
+    },
+    /// The log ends here without a [`Record::Closed`]; added by the reader.
+    Ended {
+        /// [`Status::Running`] while the process lives, else [`Status::Killed`].
+        status: Status,
+    },
+}
+
+/// Who writes a log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessFacts {
+    /// Rank within the run.
+    pub rank: u32,
+    /// Process id.
+    pub pid: u32,
+    /// The kernel's boot id: a pid means nothing in another boot.
+    pub boot_id: String,
+    /// The process' start in clock ticks since boot: a pid can be used again.
+    pub pid_start: u64,
+    /// Where the clock comes from: `tsc` or `monotonic`.
+    pub clock: String,
+    /// The length of a tick measured at start, nanoseconds.
+    pub ns_per_tick: f64,
+    /// The recorder's start.
+    pub started: Ticks,
+    /// The name of the ring in shared memory, when there is one.
+    pub ring: Option<String>,
+}
+
+/// The totals of one stage on one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTotal {
+    /// The stage.
+    pub stage: StageId,
+    /// Its exclusive time so far.
+    pub own: Ticks,
+    /// Spans that ended so far.
+    pub count: u64,
+}
+
+/// A stage that has begun and not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenStage {
+    /// The stage.
+    pub stage: StageId,
+    /// When it began.
+    pub start: Ticks,
+    /// How much of its time so far belongs to stages inside it that have ended.
+    pub children: Ticks,
+}
+
+/// Where one thread stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaneState {
+    /// The lane.
+    pub lane: u32,
+    /// When this was read; of a dead process, the last instant known of the lane.
+    pub at: Ticks,
+    /// Open stages from the outermost; the first is the background (`start_up`, `unaccounted`, …).
+    pub open: Vec<OpenStage>,
+    /// Totals of the stages used so far, open ones not included.
+    pub totals: Vec<StageTotal>,
+    /// Events that found the ring full.
+    pub dropped: u64,
+}

@@ -1,0 +1,102 @@
+//! Runs: what is known of one execution of a command.
+
+use serde::{Deserialize, Serialize};
+
+/// What is written about a run when it starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunMeta {
+    /// The run's directory name: UTC start and a random part.
+    pub id: String,
+    /// What the user calls it; never used as a path.
+    pub name: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// When it started, nanoseconds since 1970.
+    pub started_real_ns: u64,
+    /// Processes that train.
+    pub ranks: u32,
+    /// Frameworks seen.
+    pub frameworks: Vec<String>,
+    /// What computes, such as `cpu`.
+    pub device: Option<String>,
+    /// Threads the engine was told to use.
+    pub threads: Option<u32>,
+    /// The engine and its version.
+    pub engine: Option<String>,
+    /// What it ran on.
+    pub machine: Machine,
+}
+
+/// The machine a run was on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Machine {
+    /// CPUs the process may use.
+    pub cpus: u32,
+    /// The CPU's name.
+    pub cpu_model: Option<String>,
+    /// Memory of the machine, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Kernel and version.
+    pub kernel: Option<String>,
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Its process is alive.
+    Running,
+    /// It ended as intended.
+    Finished,
+    /// The training failed.
+    Failed,
+    /// It ended without a word, or was told to stop.
+    Killed,
+}
+
+/// The last words of a process: how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Closing {
+    /// How it ended.
+    pub status: Status,
+    /// Why, when it did not finish.
+    pub message: Option<String>,
+    /// Spans put on record or counted, over all threads.
+    pub spans: u64,
+    /// What one span costs in a hot loop, nanoseconds, measured at start.
+    pub span_cost_ns: f64,
+}
+
+/// What the recorder could not do; it counts trouble instead of raising it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum Trouble {
+    /// The log could not be written.
+    LogNotWritten {
+        /// The system's words.
+        because: String,
+        /// Blocks given up for good.
+        lost_blocks: u64,
+        /// Events in those blocks.
+        lost_events: u64,
+    },
+    /// No ring that survives a kill could be made; up to 100 ms may be lost when the process is killed.
+    RingNotKept {
+        /// Why.
+        because: String,
+    },
+    /// A thread was not recorded because all lanes were taken.
+    ThreadsNotRecorded {
+        /// How many.
+        threads: u64,
+    },
+    /// Part of a log could not be read.
+    DamagedLog {
+        /// The file's name.
+        file: String,
+        /// Bytes skipped.
+        bytes: u64,
+    },
+}
