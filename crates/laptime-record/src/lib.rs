@@ -1,47 +1,40 @@
 //! The recorder that runs inside a training process.
+//!
+//! It is loaded into other people's programs, so it stays small, prints nothing, and after its start
+//! never fails, blocks or ends the process: trouble is counted and told in the report.
+//!
+//! ```
+//! use laptime_record::{FitFacts, Options, Recorder, Status, stage};
+//!
+//! let folder = std::env::temp_dir().join("laptime-doc");
+//! let recorder = Recorder::start(&Options { root: Some(folder.clone()), ..Options::default() });
+//! let mut fit = recorder.fit(FitFacts { label: "tiny".into(), ..FitFacts::default() });
+//! for _ in 0..2 {
+//!     let epoch = fit.epoch();
+//!     for batch in epoch.batches([1.0, 2.0, 3.0], |_| 1) {
+//!         let _forward = stage!("forward");
+//!         epoch.loss(batch * 0.5);
+//!     }
+//! }
+//! drop(fit);
+//! let finished = recorder.finish(Status::Finished, None);
+//! assert!(finished.run.is_some());
+//! # std::fs::remove_dir_all(folder).ok();
+//! ```
 
-use laptime_core::{Counter, FitFacts, Metric};
+mod clock;
+mod fit;
+mod flusher;
+mod lane;
+mod machine;
+mod probe;
+mod recorder;
+mod span_cost;
+mod stage;
+mod thread_lane;
 
-/// Stub.
-pub struct StageGuard;
-/// Times a stage from here to the end of the guard's scope: `let _forward = stage!("forward");`.
-#[macro_export]
-macro_rules! stage {
-    ($name:literal) => {
-        $crate::StageGuard
-    };
-}
-/// Counts an amount on this thread; does nothing without a recorder.
-pub fn count(_counter: Counter, _amount: u64) {}
-/// Tells how well the model does; does nothing without a recorder.
-pub fn measured(_metric: Metric, _value: f64) {}
-/// Stub.
-pub struct Recorder;
-/// Stub.
-pub struct Fit;
-/// Stub.
-pub struct Epoch;
-impl Recorder {
-    /// Begins a fit on this thread; it ends when the guard is dropped.
-    pub fn fit(&self, _facts: FitFacts) -> Fit {
-        Fit
-    }
-}
-impl Fit {
-    /// Begins the next epoch; the pass ends when the guard is dropped.
-    pub fn epoch(&mut self) -> Epoch {
-        Epoch
-    }
-}
-impl Epoch {
-    /// Iterates batches, timing each wait as `data_wait` and each turn of the loop as a step.
-    pub fn batches<I: Iterator>(
-        &self,
-        batches: I,
-        _samples: impl Fn(&I::Item) -> u32,
-    ) -> impl Iterator<Item = I::Item> {
-        batches
-    }
-    /// Tells the loss of the step that is under way.
-    pub fn loss(&self, _loss: f64) {}
-}
+pub use clock::{anchor, now};
+pub use fit::{Batches, Epoch, Fit, count, measured};
+pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
+pub use recorder::{Finished, Options, Recorder};
+pub use stage::{Stage, StageGuard, enter_stage, stage_id};

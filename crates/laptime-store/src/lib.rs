@@ -1,1 +1,29 @@
-//! Placeholder.
+//! Runs on disk: the log format, its writer and its reader, the ring that survives a kill, and the
+//! catalogue of runs. Nothing here computes; analysis folds the records a reader yields.
+
+mod block;
+mod bytes;
+mod catalogue;
+mod disk;
+mod error;
+mod events;
+mod format;
+mod process;
+mod reader;
+mod ring;
+mod salvage;
+mod segment;
+mod writer;
+
+pub use block::{BlockScan, Scanned};
+pub use catalogue::{Catalogue, RunEntry, Selected};
+pub use disk::{Disk, RealDisk, Segment};
+pub use error::StoreError;
+pub use process::{ProcessIdentity, boot_id};
+pub use reader::{RunReader, read_unsaved};
+pub use ring::{
+    Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES, RING_LANES, Ring, RingHeader, RingIdentity, TotalMemory,
+    ring_directory,
+};
+pub use salvage::salvage_rings;
+pub use writer::{LogWriter, Unsaved};

@@ -1,0 +1,204 @@
+//! The lane of one thread: its stack of open stages, its totals and its ring.
+//!
+//! Everything here takes the time as an argument, so it can be tested without a clock. What must stay
+//! true: the totals plus the open stages' own time so far equal the time since the lane began.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use laptime_core::{Event, MAX_STAGES, StageId, StageTotal, Ticks};
+use laptime_store::{Entry, FRAMES, LaneMemory, RING_ENTRIES};
+
+/// Places in the ring that spans leave free for marks: an epoch must not get lost among its spans.
+const RESERVED_FOR_MARKS: u64 = 1024;
+const SPAN_CAPACITY: u64 = RING_ENTRIES as u64 - RESERVED_FOR_MARKS;
+/// The flusher is woken each time this many events have come since it last drained.
+const WAKE_AT: u64 = RING_ENTRIES as u64 / 2;
+
+/// A lane as its thread sees it. Only that thread may call what changes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Lane(pub(crate) &'static LaneMemory);
+
+/// Whether the flusher should be woken.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// There is room.
+    Calm,
+    /// The ring is half full.
+    Wake,
+}
+
+impl Lane {
+    /// Opens the background, the stage that all time belongs to which no other claims.
+    pub(crate) fn begin(self, background: StageId, now: Ticks) {
+        self.open(0, background, now);
+        self.0.depth.store(1, Release);
+    }
+
+    /// Opens a stage.
+    #[inline]
+    pub(crate) fn enter(self, stage: StageId, now: Ticks) {
+        let depth = self.0.depth.load(Relaxed);
+        if (depth as usize) < FRAMES {
+            self.open(depth as usize, stage, now);
+            if stage.absorbs_children() && self.0.absorber.load(Relaxed) == 0 {
+                self.0.absorber.store(depth + 1, Relaxed);
+            }
+        }
+        self.0.depth.store(depth + 1, Release);
+    }
+
+    #[inline]
+    fn open(self, at: usize, stage: StageId, now: Ticks) {
+        let frame = &self.0.frames[at];
+        frame.stage.store(u64::from(stage.0), Relaxed);
+        frame.start.store(now.0, Relaxed);
+        frame.children.store(0, Relaxed);
+    }
+
+    /// Ends a stage, wherever it stands in the stack: generators interleave.
+    #[inline]
+    pub(crate) fn exit(self, stage: StageId, now: Ticks) -> Pushed {
+        let depth = self.0.depth.load(Relaxed) as usize;
+        let top = depth.wrapping_sub(1);
+        // Frame 0 is the background, which is never ended by a guard.
+        if top == 0 || top >= FRAMES || self.0.frames[top].stage.load(Relaxed) != u64::from(stage.0) {
+            return self.exit_out_of_order(stage, now);
+        }
+        let frame = &self.0.frames[top];
+        let start = frame.start.load(Relaxed);
+        let length = now.0.saturating_sub(start);
+        let own = length.saturating_sub(frame.children.load(Relaxed));
+        let in_evaluate = self.close(top, stage, length, own);
+        self.0.depth.store(top as u64, Release);
+        self.push_span(Entry::span(stage, Ticks(start), Ticks(start + length), Ticks(own), in_evaluate))
+    }
+
+    /// Books the end of the frame at `at`; says whether an evaluation around it owns its time.
+    #[inline]
+    fn close(self, at: usize, stage: StageId, length: u64, own: u64) -> bool {
+        let absorber = self.0.absorber.load(Relaxed) as usize;
+        if absorber != 0 {
+            if at >= absorber {
+                return true;
+            }
+            if at + 1 == absorber {
+                self.0.absorber.store(0, Relaxed);
+            }
+        }
+        add(&self.0.frames[at - 1].children, length);
+        let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
+        add(&total.own, own);
+        add(&total.count, 1);
+        false
+    }
+
+    #[cold]
+    fn exit_out_of_order(self, stage: StageId, now: Ticks) -> Pushed {
+        let depth = self.0.depth.load(Relaxed) as usize;
+        if depth > FRAMES {
+            // Too deep to have a frame: its time is booked on the last stage that has one.
+            self.0.depth.store(depth as u64 - 1, Release);
+            return Pushed::Calm;
+        }
+        let found = (1..depth).rev().find(|at| self.0.frames[*at].stage.load(Relaxed) == u64::from(stage.0));
+        let Some(at) = found else {
+            add(&self.0.unmatched, 1);
+            return Pushed::Calm;
+        };
+        self.remove(at, depth, stage, now)
+    }
+
+    /// Ends a stage while others opened after it are still open.
+    ///
+    /// Its own time ends where the next stage began; from there on the time belongs to that one. So the
+    /// stage around it counts only that part as its child's, and no time is booked twice.
+    fn remove(self, at: usize, depth: usize, stage: StageId, now: Ticks) -> Pushed {
+        let frame = &self.0.frames[at];
+        let start = frame.start.load(Relaxed);
+        let until = if at + 1 < depth { self.0.frames[at + 1].start.load(Relaxed) } else { now.0 };
+        let length = until.saturating_sub(start);
+        let own = length.saturating_sub(frame.children.load(Relaxed));
+        let in_evaluate = self.close(at, stage, length, own);
+        for place in at + 1..depth {
+            let above = self.0.frames[place].open_stage();
+            self.open(place - 1, above.stage, above.start);
+            self.0.frames[place - 1].children.store(above.children.0, Relaxed);
+        }
+        let absorber = self.0.absorber.load(Relaxed) as usize;
+        if absorber > at + 1 {
+            self.0.absorber.store(absorber as u64 - 1, Relaxed);
+        }
+        self.0.depth.store(depth as u64 - 1, Release);
+        let end = Ticks(now.0.max(start));
+        self.push_span(Entry::span(stage, Ticks(start), end, Ticks(own), in_evaluate))
+    }
+
+    /// From here on, time that no stage claims belongs to `stage`.
+    pub(crate) fn set_background(self, stage: StageId, now: Ticks) {
+        let depth = self.0.depth.load(Relaxed) as usize;
+        let frame = &self.0.frames[0];
+        let until = if depth > 1 { self.0.frames[1].start.load(Relaxed) } else { now.0 };
+        let length = until.saturating_sub(frame.start.load(Relaxed));
+        let own = length.saturating_sub(frame.children.load(Relaxed));
+        let before = frame.stage.load(Relaxed) as usize % usize::from(MAX_STAGES);
+        add(&self.0.totals[before].own, own);
+        self.open(0, stage, Ticks(until));
+    }
+
+    /// Books all of one stage's time on another.
+    pub(crate) fn rebook(self, from: StageId, to: StageId) {
+        let own = self.0.totals[usize::from(from.0)].own.swap(0, Relaxed);
+        add(&self.0.totals[usize::from(to.0)].own, own);
+    }
+
+    /// Own time and count of every stage, open stages' time up to `now` included.
+    pub(crate) fn totals_at(self, now: Ticks) -> Vec<StageTotal> {
+        let mut state = self.0.state(now);
+        let mut totals = std::mem::take(&mut state.totals);
+        let absorber = self.0.absorber.load(Relaxed) as usize;
+        let visible = if absorber == 0 { state.open.len() } else { absorber.min(state.open.len()) };
+        for (at, open) in state.open[..visible].iter().enumerate() {
+            let until = if at + 1 < visible { state.open[at + 1].start } else { now };
+            let own = until.since(open.start).since(open.children);
+            match totals.iter_mut().find(|total| total.stage == open.stage) {
+                Some(total) => total.own = total.own.plus(own),
+                None => totals.push(StageTotal { stage: open.stage, own, count: 0 }),
+            }
+        }
+        totals
+    }
+
+    #[inline]
+    fn push_span(self, entry: Entry) -> Pushed {
+        self.push(entry, SPAN_CAPACITY)
+    }
+
+    /// Puts a mark, a step or a count on record; these may use the last places of the ring.
+    pub(crate) fn push_event(self, event: &Event) -> Pushed {
+        self.push(Entry::from_event(event), RING_ENTRIES as u64)
+    }
+
+    #[inline]
+    fn push(self, entry: Entry, capacity: u64) -> Pushed {
+        let head = self.0.head.load(Relaxed);
+        let waiting = head.wrapping_sub(self.0.tail.load(Acquire));
+        if waiting >= capacity {
+            add(&self.0.dropped, 1);
+            return Pushed::Calm;
+        }
+        let slot = &self.0.entries[head as usize % RING_ENTRIES];
+        for (place, word) in slot.iter().zip(entry.0) {
+            place.store(word, Relaxed);
+        }
+        // The entry is there before it counts: this store is what acknowledges it.
+        self.0.head.store(head + 1, Release);
+        if waiting == WAKE_AT { Pushed::Wake } else { Pushed::Calm }
+    }
+}
+
+/// Adds without a locked instruction: only the lane's thread writes.
+#[inline]
+fn add(word: &std::sync::atomic::AtomicU64, amount: u64) {
+    word.store(word.load(Relaxed).wrapping_add(amount), Relaxed);
+}

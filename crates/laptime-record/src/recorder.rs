@@ -1,0 +1,402 @@
+//! The recorder: started once in a process, fed by its threads, ended by `finish`.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use laptime_core::{
+    Anchor, Closing, FitFacts, ProcessFacts, Record, RunMeta, StageId, Status, Ticks, Timebase, Trouble,
+};
+use laptime_store::{
+    Catalogue, Disk, LaneMemory, LogWriter, ProcessIdentity, RING_LANES, RealDisk, Ring, RingHeader,
+    RingIdentity, Unsaved,
+};
+
+use crate::clock::{self, SystemClock, now};
+use crate::fit::Fit;
+use crate::flusher::Flusher;
+use crate::lane::Lane;
+use crate::machine;
+use crate::probe::{Probes, RealSystem};
+use crate::span_cost::measure_span_cost_ns;
+use crate::thread_lane::current_lane;
+
+/// Threads that can record at once; those beyond the ring's lanes lose up to 100 ms when killed.
+const MAX_LANES: usize = 64;
+/// How long `finish` waits for the flusher: a stuck disk must not hang the end of a training.
+const FINISH_PATIENCE: Duration = Duration::from_secs(2);
+/// How often the flusher drains the rings.
+const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
+
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+static ACTIVE: AtomicPtr<Shared> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The number of the recorder that is on; 0 when there is none.
+#[inline]
+pub(crate) fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// The recorder that is on.
+#[expect(unsafe_code, reason = "a leaked pointer is given out for ever")]
+pub(crate) fn active() -> Option<&'static Shared> {
+    // SAFETY: the pointer is null or comes from `Box::leak`, so what it points to is never freed.
+    unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
+}
+
+/// Wakes the flusher before a ring fills up.
+#[cold]
+pub(crate) fn wake_flusher() {
+    if let Some(flusher) = active().and_then(|recorder| recorder.flusher.get()) {
+        flusher.unpark();
+    }
+}
+
+/// What the threads of a process share while a recorder is on. It is leaked, like the ring: a thread may
+/// stand inside a guard when the recorder ends, and a process has one recorder in its life, rarely two.
+pub(crate) struct Shared {
+    pub(crate) generation: u32,
+    pub(crate) header: &'static RingHeader,
+    pub(crate) began: Ticks,
+    flusher: std::sync::OnceLock<Thread>,
+    stop: AtomicBool,
+    ring: &'static [LaneMemory; RING_LANES],
+    lanes: Mutex<Lanes>,
+    /// Facts too long for the ring, written by the flusher before the events that follow them.
+    notes: Mutex<Vec<Record>>,
+    next_fit: AtomicU32,
+    threads_not_recorded: AtomicU64,
+    pub(crate) span_cost_ns: f64,
+}
+
+/// The lanes threads have.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    pub(crate) used: Vec<Lane>,
+    /// Lanes whose thread has ended; they are free once drained.
+    pub(crate) ended: Vec<Lane>,
+    /// Lanes outside the ring that no thread has.
+    spare: Vec<Lane>,
+    private: usize,
+    next_number: u32,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whoever panicked while holding it left plain data behind, which is still good.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        lock(&self.lanes)
+    }
+
+    pub(crate) fn note(&self, record: Record) {
+        lock(&self.notes).push(record);
+    }
+
+    pub(crate) fn take_notes(&self) -> Vec<Record> {
+        std::mem::take(&mut lock(&self.notes))
+    }
+
+    pub(crate) fn threads_not_recorded(&self) -> u64 {
+        self.threads_not_recorded.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stopping(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Gives the calling thread a lane.
+    pub(crate) fn claim_lane(&self) -> Option<Lane> {
+        let mut lanes = self.lanes();
+        let Some(lane) = self.free_lane(&mut lanes) else {
+            self.threads_not_recorded.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let number = lanes.next_number;
+        lanes.next_number += 1;
+        // The thread that starts the recorder has been running since the recorder's beginning.
+        let started = if number == 0 { self.began } else { now() };
+        let background = if number == 0 { StageId::START_UP } else { StageId::UNACCOUNTED };
+        let name = thread::current().name().unwrap_or("unnamed").to_owned();
+        lane.0.claim(number, &name, started);
+        lane.begin(background, started);
+        lanes.used.push(lane);
+        self.note(Record::Thread { lane: number, name, started });
+        Some(lane)
+    }
+
+    fn free_lane(&self, lanes: &mut Lanes) -> Option<Lane> {
+        if let Some(free) = self.ring.iter().find(|lane| lane.number().is_none()) {
+            return Some(Lane(free));
+        }
+        if let Some(spare) = lanes.spare.pop() {
+            return Some(spare);
+        }
+        if lanes.private + RING_LANES >= MAX_LANES {
+            return None;
+        }
+        let lane = LaneMemory::leak_private().ok()?;
+        lanes.private += 1;
+        Some(Lane(lane))
+    }
+
+    /// The thread of this lane has ended: the flusher drains what it left and frees the lane.
+    pub(crate) fn thread_ended(&self, lane: Lane) {
+        let mut lanes = self.lanes();
+        lanes.used.retain(|used| !std::ptr::eq(used.0, lane.0));
+        lanes.ended.push(lane);
+    }
+
+    /// Frees a lane that was drained after its thread's end.
+    pub(crate) fn free(&self, lane: Lane) {
+        lane.0.release();
+        if !self.ring.as_ptr_range().contains(&std::ptr::from_ref(lane.0)) {
+            self.lanes().spare.push(lane);
+        }
+    }
+}
+
+/// What a recorder is started with.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The folder that holds runs; `LAPTIME_DIR`, else `.laptime`, when not given.
+    pub root: Option<PathBuf>,
+    /// What is known of the run; id, start and machine are filled in.
+    pub meta: RunMeta,
+    /// Rank of this process.
+    pub rank: u32,
+    /// When the program began, from [`anchor`](crate::anchor) in its first line; else the recorder's start.
+    pub began: Option<Anchor>,
+}
+
+/// Records this process from `start` to `finish`. A process has one recorder at a time.
+///
+/// After `start` nothing here fails, blocks or prints: what cannot be done is counted and told in the report.
+pub struct Recorder {
+    shared: Option<&'static Shared>,
+    run: Option<PathBuf>,
+    ended: Mutex<mpsc::Receiver<LogWriter>>,
+    last_words: Mutex<mpsc::Sender<Closing>>,
+    finished: bool,
+}
+
+/// What is left when a recorder has finished.
+#[derive(Debug, Default)]
+pub struct Finished {
+    /// The run's folder; `None` when it could not be made.
+    pub run: Option<PathBuf>,
+    /// What could not be put on disk; `None` when all is there.
+    pub unsaved: Option<Unsaved>,
+}
+
+impl Recorder {
+    /// Starts recording. A second recorder in the same process is idle until the first has finished.
+    #[must_use]
+    pub fn start(options: &Options) -> Self {
+        Self::start_on(options, Box::new(RealDisk))
+    }
+
+    pub(crate) fn start_on(options: &Options, mut disk: Box<dyn Disk>) -> Self {
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _one_at_a_time = lock(&STARTING);
+        if active().is_some() {
+            return Self::idle();
+        }
+        let began = options.began.unwrap_or_else(clock::anchor);
+        let rate = clock::calibrate(&began);
+        let (run, made) = make_run(disk.as_mut(), options, &began);
+        let identity = ring_identity(options, &run, &began, rate);
+        let Some((ring, ring_trouble)) = make_ring(&identity) else { return Self::idle() };
+        let mut facts = process_facts(&identity);
+        facts.ring = ring.name();
+        let ring_path = ring.path().map(Path::to_owned);
+        let shared = share(ring, began.ticks);
+        let mut writer = LogWriter::new(disk, &run, options.rank);
+        writer.put(&Record::Process(facts));
+        writer.put(&Record::Anchor(began));
+        for trouble in ring_trouble.into_iter().chain(made.as_ref().err().map(run_not_made)) {
+            writer.put(&Record::Trouble(trouble));
+        }
+        forbid_recording_after_fork();
+        ACTIVE.store(std::ptr::from_ref(shared).cast_mut(), Ordering::Release);
+        GENERATION.store(shared.generation, Ordering::Release);
+        // The starting thread is lane 0.
+        let _ = current_lane();
+        let flusher =
+            Flusher::new(shared, writer, Box::new(SystemClock), Probes::new(Box::new(RealSystem)), ring_path);
+        Self::supervise(shared, flusher, made.ok())
+    }
+
+    fn idle() -> Self {
+        let (last_words, _) = mpsc::channel();
+        let (_, ended) = mpsc::channel();
+        Self {
+            shared: None,
+            run: None,
+            ended: Mutex::new(ended),
+            last_words: Mutex::new(last_words),
+            finished: true,
+        }
+    }
+
+    fn supervise(shared: &'static Shared, mut flusher: Flusher, run: Option<PathBuf>) -> Self {
+        let (last_words, hear_last_words) = mpsc::channel::<Closing>();
+        let (tell_ended, ended) = mpsc::channel();
+        flusher.write_head();
+        let body = move || {
+            while !shared.stopping() {
+                flusher.tick();
+                thread::park_timeout(DRAIN_INTERVAL);
+            }
+            if let Ok(closing) = hear_last_words.recv() {
+                // The receiver may have lost patience; then nobody needs the writer.
+                let _ = tell_ended.send(flusher.close(closing));
+            }
+        };
+        if let Ok(handle) = thread::Builder::new().name("laptime-flusher".into()).spawn(body) {
+            let _ = shared.flusher.set(handle.thread().clone());
+        }
+        Self {
+            shared: Some(shared),
+            run,
+            ended: Mutex::new(ended),
+            last_words: Mutex::new(last_words),
+            finished: false,
+        }
+    }
+
+    /// The run's folder; `None` when it could not be made.
+    #[must_use]
+    pub fn run(&self) -> Option<&Path> {
+        self.run.as_deref()
+    }
+
+    /// Begins a fit on this thread; it ends when the guard is dropped.
+    pub fn fit(&self, facts: FitFacts) -> Fit {
+        let Some(shared) = self.shared else { return Fit::idle() };
+        let number = shared.next_fit.fetch_add(1, Ordering::Relaxed);
+        shared.note(Record::Fit { fit: number, facts });
+        Fit::begin(current_lane(), number)
+    }
+
+    /// Ends recording: drains every lane, says how the run ended, and hands over what is left.
+    pub fn finish(mut self, status: Status, message: Option<String>) -> Finished {
+        self.end(status, message)
+    }
+
+    fn end(&mut self, status: Status, message: Option<String>) -> Finished {
+        let run = self.run.take();
+        let Some(shared) = self.shared.filter(|_| !self.finished) else {
+            return Finished { run, unsaved: None };
+        };
+        self.finished = true;
+        let closing = Closing { status, message, spans: 0, span_cost_ns: shared.span_cost_ns };
+        let _ = lock(&self.last_words).send(closing);
+        shared.stop.store(true, Ordering::Release);
+        if let Some(flusher) = shared.flusher.get() {
+            flusher.unpark();
+        }
+        let writer = lock(&self.ended).recv_timeout(FINISH_PATIENCE).ok();
+        GENERATION.store(0, Ordering::Release);
+        ACTIVE.store(std::ptr::null_mut(), Ordering::Release);
+        Finished { run, unsaved: writer.and_then(LogWriter::into_unsaved) }
+    }
+}
+
+impl Drop for Recorder {
+    /// A recorder that is dropped without `finish` tells of a failure.
+    fn drop(&mut self) {
+        let _ = self.end(Status::Failed, Some("the recorder was dropped before it was finished".into()));
+    }
+}
+
+fn make_run(disk: &mut dyn Disk, options: &Options, began: &Anchor) -> (PathBuf, std::io::Result<PathBuf>) {
+    let root = options.root.clone().or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
+    let root = root.unwrap_or_else(|| PathBuf::from(".laptime"));
+    // Absolute, since the program may change its directory and a salvage starts elsewhere.
+    let root = std::path::absolute(&root).unwrap_or(root);
+    let machine = machine::describe();
+    let mut meta = RunMeta { started_real_ns: began.real_ns, machine, ..options.meta.clone() };
+    meta.ranks = meta.ranks.max(1);
+    let made = Catalogue::at(&root).create(disk, &mut meta);
+    let run = made.as_ref().cloned().unwrap_or_else(|_| root.join(&meta.id));
+    (run, made)
+}
+
+fn run_not_made(error: &std::io::Error) -> Trouble {
+    Trouble::LogNotWritten { because: error.to_string(), lost_blocks: 0, lost_events: 0 }
+}
+
+fn ring_identity(options: &Options, run: &Path, began: &Anchor, rate: Timebase) -> RingIdentity {
+    RingIdentity {
+        process: ProcessIdentity::current(),
+        rank: options.rank,
+        run: run.to_owned(),
+        started: began.ticks,
+        ns_per_tick: rate.ns_per_tick,
+        clock: clock::source_name().into(),
+    }
+}
+
+fn process_facts(identity: &RingIdentity) -> ProcessFacts {
+    ProcessFacts {
+        rank: identity.rank,
+        pid: identity.process.pid,
+        boot_id: identity.process.boot_id.clone(),
+        pid_start: identity.process.pid_start,
+        clock: identity.clock.clone(),
+        ns_per_tick: identity.ns_per_tick,
+        started: identity.started,
+        ring: None,
+    }
+}
+
+/// A ring in shared memory, or in ordinary memory with the reason; `None` when there is no memory at all.
+fn make_ring(identity: &RingIdentity) -> Option<(Ring, Option<Trouble>)> {
+    match Ring::create(identity) {
+        Ok(ring) => Some((ring, None)),
+        Err(error) => {
+            let trouble = Trouble::RingNotKept { because: error.to_string() };
+            Some((Ring::in_memory(identity).ok()?, Some(trouble)))
+        }
+    }
+}
+
+fn share(ring: Ring, began: Ticks) -> &'static Shared {
+    static NEXT_GENERATION: AtomicU32 = AtomicU32::new(1);
+    let (header, lanes) = ring.leak();
+    for (stage, name) in crate::stage::stage_names_from(0) {
+        header.name_stage(stage, &name);
+    }
+    Box::leak(Box::new(Shared {
+        generation: NEXT_GENERATION.fetch_add(1, Ordering::Relaxed),
+        header,
+        began,
+        flusher: std::sync::OnceLock::new(),
+        stop: AtomicBool::new(false),
+        ring: lanes,
+        lanes: Mutex::default(),
+        notes: Mutex::default(),
+        next_fit: AtomicU32::new(0),
+        threads_not_recorded: AtomicU64::new(0),
+        span_cost_ns: measure_span_cost_ns(Lane(&lanes[RING_LANES - 1]), began),
+    }))
+}
+
+/// In a forked child the ring is still the parent's: recording there is off.
+#[expect(unsafe_code, reason = "only the C library can run code in a forked child")]
+fn forbid_recording_after_fork() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    extern "C" fn switch_off() {
+        GENERATION.store(0, Ordering::Relaxed);
+        ACTIVE.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+    ONCE.call_once(|| {
+        // SAFETY: the handler only stores to atomics, which is allowed after fork.
+        unsafe { libc::pthread_atfork(None, None, Some(switch_off)) };
+    });
+}

@@ -1,0 +1,261 @@
+//! The log's reader: follows a run while it grows, and takes over from the ring where the log ends.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use laptime_core::{LaneState, ProcessFacts, Record, RunMeta, Status, Ticks, Trouble};
+
+use crate::block::{BlockScan, Scanned};
+use crate::error::StoreError;
+use crate::format::{Decoded, LaneEvents, VERSION, decode_payload};
+use crate::process::ProcessIdentity;
+use crate::ring::{Ring, ring_directory};
+use crate::segment::list_segments;
+use crate::writer::Unsaved;
+
+/// Bytes read from a segment at a time: many blocks, and bounded whatever the file's size.
+const WINDOW_BYTES: u64 = 1 << 20;
+
+/// Reads one run, from its beginning and then what was added since.
+pub struct RunReader {
+    run: PathBuf,
+    meta: RunMeta,
+    ranks: BTreeMap<u32, RankReader>,
+}
+
+impl RunReader {
+    /// Opens the run in a folder.
+    ///
+    /// # Errors
+    /// When the folder holds no run.
+    pub fn open(run: &Path) -> Result<Self, StoreError> {
+        let path = run.join("run.json");
+        let text = fs::read(&path).map_err(|error| StoreError::io("reading", &path, error))?;
+        let meta: RunMeta =
+            serde_json::from_slice(&text).map_err(|error| StoreError::io("reading", &path, error.into()))?;
+        Ok(Self { run: run.to_owned(), meta, ranks: BTreeMap::new() })
+    }
+
+    /// What was written about the run when it started.
+    #[must_use]
+    pub fn meta(&self) -> &RunMeta {
+        &self.meta
+    }
+
+    /// Gives everything that is new since the last call to `sink`, with its rank; at the end of each
+    /// rank's log that is not closed comes a [`Record::Ended`].
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or everything in it is of a newer format.
+    pub fn poll(&mut self, sink: &mut dyn FnMut(u32, Record)) -> Result<(), StoreError> {
+        self.read_logs(sink)?;
+        for (rank, reader) in &mut self.ranks {
+            let mut sink = |record| sink(*rank, record);
+            reader.read_ring(&mut sink);
+            reader.end(&mut sink);
+        }
+        self.refuse_when_all_is_newer()
+    }
+
+    /// The part of [`Self::poll`] that is on disk.
+    pub(crate) fn read_logs(&mut self, sink: &mut dyn FnMut(u32, Record)) -> Result<(), StoreError> {
+        let segments =
+            list_segments(&self.run).map_err(|error| StoreError::io("reading", &self.run, error))?;
+        for (rank, number, path) in segments {
+            let reader = self.ranks.entry(rank).or_default();
+            if number >= reader.segment {
+                reader.read_segment(number, &path, &mut |record| sink(rank, record))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where one rank's log stands: for a salvage that goes on from there.
+    pub(crate) fn into_rank(mut self, rank: u32) -> RankReader {
+        self.ranks.remove(&rank).unwrap_or_default()
+    }
+
+    fn refuse_when_all_is_newer(&self) -> Result<(), StoreError> {
+        let found = self.ranks.values().filter_map(|rank| rank.too_new).max();
+        match found {
+            Some(found) if self.ranks.values().all(|rank| rank.process.is_none()) => {
+                Err(StoreError::TooNew { id: self.meta.id.clone(), found, known: VERSION })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether every rank has said its last word.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        !self.ranks.is_empty() && self.ranks.values().all(|rank| rank.closed)
+    }
+}
+
+/// How far one rank's log has been read.
+#[derive(Default)]
+pub(crate) struct RankReader {
+    segment: u32,
+    offset: u64,
+    next_event: HashMap<u32, u64>,
+    threads: HashSet<u32>,
+    process: Option<ProcessFacts>,
+    closed: bool,
+    damaged_bytes: u64,
+    damage_told: u64,
+    damaged_file: String,
+    too_new: Option<u16>,
+}
+
+impl RankReader {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    pub(crate) fn next_event(&self, lane: u32) -> u64 {
+        self.next_event.get(&lane).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn process(&self) -> Option<&ProcessFacts> {
+        self.process.as_ref()
+    }
+
+    pub(crate) fn last_segment(&self) -> u32 {
+        self.segment
+    }
+
+    fn read_segment(
+        &mut self,
+        number: u32,
+        path: &Path,
+        sink: &mut dyn FnMut(Record),
+    ) -> Result<(), StoreError> {
+        if number > self.segment {
+            (self.segment, self.offset) = (number, 0);
+        }
+        self.damaged_file =
+            path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut file = File::open(path).map_err(|error| StoreError::io("opening", path, error))?;
+        loop {
+            let window = read_window(&mut file, self.offset)
+                .map_err(|error| StoreError::io("reading", path, error))?;
+            let consumed = self.read_blocks(&window, sink);
+            if consumed == 0 {
+                return Ok(());
+            }
+            self.offset += consumed as u64;
+        }
+    }
+
+    fn read_blocks(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Record)) -> usize {
+        let mut scan = BlockScan::new(bytes);
+        for scanned in scan.by_ref() {
+            match scanned {
+                Scanned::Payload(payload) => decode_payload(payload, &mut |decoded| self.take(decoded, sink)),
+                Scanned::TooNew(version) => self.too_new = self.too_new.max(Some(version)),
+                Scanned::Damage(length) => self.damaged_bytes += length as u64,
+            }
+        }
+        scan.consumed()
+    }
+
+    fn take(&mut self, decoded: Decoded, sink: &mut dyn FnMut(Record)) {
+        match decoded {
+            Decoded::Events(events) => self.take_events(events, sink),
+            // Every segment repeats its head; what is known passes once.
+            Decoded::Record(Record::Process(facts)) => {
+                if self.process.is_none() {
+                    self.process = Some(facts.clone());
+                    sink(Record::Process(facts));
+                }
+            }
+            Decoded::Record(Record::Thread { lane, .. }) if !self.threads.insert(lane) => {}
+            Decoded::Record(record) => {
+                self.closed |= matches!(record, Record::Closed { .. });
+                sink(record);
+            }
+        }
+    }
+
+    /// Passes on the events that were not seen before, neither in the log nor in the ring.
+    fn take_events(&mut self, events: LaneEvents, sink: &mut dyn FnMut(Record)) {
+        let next = self.next_event.entry(events.lane).or_default();
+        let known = usize::try_from(next.saturating_sub(events.first)).unwrap_or(usize::MAX);
+        *next = (*next).max(events.first.saturating_add(events.events.len() as u64));
+        for event in events.events.into_iter().skip(known) {
+            sink(Record::Event { lane: events.lane, event });
+        }
+    }
+
+    fn open_ring(&self) -> Option<Ring> {
+        let name = self.process.as_ref().filter(|_| !self.closed)?.ring.as_ref()?;
+        // The name comes from a file: it must not lead out of the folder of rings.
+        let plain = Path::new(name).file_name()? == name.as_str();
+        plain.then(|| Ring::open(&ring_directory().join(name)).ok())?
+    }
+
+    fn read_ring(&mut self, sink: &mut dyn FnMut(Record)) {
+        let Some(ring) = self.open_ring() else { return };
+        self.take_ring(&ring, sink);
+    }
+
+    /// What a ring has beyond the log.
+    pub(crate) fn take_ring(&mut self, ring: &Ring, sink: &mut dyn FnMut(Record)) {
+        for (stage, name) in ring.header().stage_names() {
+            sink(Record::Stage { stage, name });
+        }
+        if let Some(anchor) = ring.header().anchor() {
+            sink(Record::Anchor(anchor));
+        }
+        for memory in ring.lanes() {
+            let Some(lane) = memory.number() else { continue };
+            if self.threads.insert(lane) {
+                let started = Ticks(memory.started.load(Ordering::Relaxed));
+                sink(Record::Thread { lane, name: memory.name(), started });
+            }
+            let (first, events) = memory.events_from(self.next_event(lane));
+            self.take_events(LaneEvents { lane, first, events }, sink);
+            sink(Record::State(LaneState { lane, ..memory.state(memory.last_instant()) }));
+        }
+    }
+
+    fn end(&mut self, sink: &mut dyn FnMut(Record)) {
+        if self.damaged_bytes > self.damage_told {
+            let bytes = self.damaged_bytes - self.damage_told;
+            self.damage_told = self.damaged_bytes;
+            sink(Record::Trouble(Trouble::DamagedLog { file: self.damaged_file.clone(), bytes }));
+        }
+        if !self.closed {
+            sink(Record::Ended { status: self.status() });
+        }
+    }
+
+    fn status(&self) -> Status {
+        let alive = self.process.as_ref().is_some_and(|facts| {
+            let (pid, boot_id, pid_start) = (facts.pid, facts.boot_id.clone(), facts.pid_start);
+            ProcessIdentity { pid, boot_id, pid_start }.is_alive()
+        });
+        if alive { Status::Running } else { Status::Killed }
+    }
+}
+
+fn read_window(file: &mut File, offset: u64) -> std::io::Result<Vec<u8>> {
+    let mut window = Vec::new();
+    file.seek(SeekFrom::Start(offset))?;
+    file.take(WINDOW_BYTES).read_to_end(&mut window)?;
+    Ok(window)
+}
+
+/// Gives what a writer could not put on disk to `sink`, as if it had been read from there.
+pub fn read_unsaved(unsaved: &Unsaved, sink: &mut dyn FnMut(Record)) {
+    let mut reader = RankReader::default();
+    for record in &unsaved.head {
+        reader.take(Decoded::Record(record.clone()), sink);
+    }
+    for block in &unsaved.blocks {
+        reader.read_blocks(block, sink);
+    }
+}
