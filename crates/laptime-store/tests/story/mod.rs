@@ -1,0 +1,126 @@
+//! A small run with every kind of record, the same each time.
+
+use std::path::Path;
+
+use laptime_core::{
+    Anchor, Closing, Counter, Event, FitFacts, Gauge, LaneState, Metric, OpenStage, ProcessFacts, Record,
+    RunMeta, Sample, StageId, StageTotal, Status, Ticks, Trouble,
+};
+use laptime_store::{LogWriter, RealDisk, RunReader};
+
+pub(crate) fn anchor(seconds: u64) -> Anchor {
+    let ns = seconds * 1_000_000_000;
+    Anchor {
+        ticks: Ticks(2 * ns),
+        monotonic_ns: ns,
+        real_ns: 1_790_000_000_000_000_000 + ns,
+        boot_ns: ns + 5,
+    }
+}
+
+pub(crate) fn records() -> Vec<Record> {
+    vec![
+        Record::Process(ProcessFacts {
+            rank: 0,
+            pid: 4242,
+            boot_id: "00000000-1111-2222-3333-444444444444".into(),
+            pid_start: 777,
+            clock: "tsc".into(),
+            ns_per_tick: 0.5,
+            started: Ticks(1_000),
+            ring: None,
+        }),
+        Record::Anchor(anchor(1)),
+        Record::Stage { stage: StageId(32), name: "augment \u{1f3c1}".into() },
+        Record::Thread { lane: 0, name: "main".into(), started: Ticks(1_000) },
+        Record::Fit {
+            fit: 0,
+            facts: FitFacts {
+                label: "mlp".into(),
+                framework: Some("burn".into()),
+                rows: Some(100),
+                batch: Some(50),
+                epochs: Some(1),
+                steps_per_epoch: Some(2),
+                parameters: Some(705),
+                settings: [("optimizer".to_owned(), "adam".to_owned())].into(),
+            },
+        },
+        Record::Sample(Sample {
+            at: Ticks(2_000),
+            readings: vec![(Gauge::ResidentBytes, 1 << 26), (Gauge::CpuUserNs, 9)],
+        }),
+        Record::State(LaneState {
+            lane: 0,
+            at: Ticks(9_000),
+            open: vec![OpenStage { stage: StageId::TEAR_DOWN, start: Ticks(8_500), children: Ticks(0) }],
+            totals: vec![StageTotal { stage: StageId::FORWARD, own: Ticks(600), count: 2 }],
+            dropped: 3,
+        }),
+        Record::Trouble(Trouble::RingNotKept { because: "shared memory is scarce".into() }),
+    ]
+}
+
+pub(crate) fn events() -> Vec<Event> {
+    let step = |start, end, loss| Event::Step { start: Ticks(start), end: Ticks(end), samples: 50, loss };
+    let span = |stage, start, end, own, in_evaluate| Event::Span {
+        stage,
+        start: Ticks(start),
+        end: Ticks(end),
+        own: Ticks(own),
+        in_evaluate,
+    };
+    vec![
+        Event::FitBegin { fit: 0, at: Ticks(3_000) },
+        Event::EpochBegin { epoch: 0, at: Ticks(3_100) },
+        span(StageId(32), 3_200, 3_300, 100, false),
+        span(StageId::FORWARD, 3_150, 3_500, 250, false),
+        step(3_110, 4_000, Some(0.75)),
+        span(StageId::FORWARD, 4_100, 4_400, 300, true),
+        step(4_000, 5_000, None),
+        Event::Count { counter: Counter::BatchBytes, at: Ticks(5_001), amount: 12_345_678_901 },
+        Event::Total(StageTotal { stage: StageId::FORWARD, own: Ticks(600), count: 2 }),
+        Event::EpochEnd { epoch: 0, at: Ticks(5_100) },
+        Event::Measured { metric: Metric::ValidationLoss, at: Ticks(5_200), value: 0.5 },
+        Event::FitEnd { fit: 0, at: Ticks(5_300) },
+    ]
+}
+
+pub(crate) fn closed() -> Record {
+    let closing = Closing { status: Status::Finished, message: None, spans: 3, span_cost_ns: 19.5 };
+    Record::Closed { at: Ticks(9_500), closing }
+}
+
+/// Writes the story into a run's folder: four blocks.
+pub(crate) fn write(run: &Path) {
+    let meta = RunMeta { id: "20260922T002640Z-0badcafe".into(), name: "story".into(), ..RunMeta::default() };
+    std::fs::create_dir_all(run).unwrap();
+    std::fs::write(run.join("run.json"), serde_json::to_vec_pretty(&meta).unwrap()).unwrap();
+    let mut writer = LogWriter::new(Box::new(RealDisk), run, 0);
+    for record in records() {
+        writer.put(&record);
+    }
+    writer.flush(&anchor(2));
+    writer.put_events(0, 0, &events()[..5]);
+    writer.flush(&anchor(3));
+    writer.put_events(0, 5, &events()[5..]);
+    writer.flush(&anchor(4));
+    writer.put(&closed());
+    writer.flush(&anchor(5));
+    assert!(writer.into_unsaved().is_none());
+}
+
+/// Everything the story's log says, in order.
+pub(crate) fn expected() -> Vec<Record> {
+    let mut all = records();
+    all.extend(events().into_iter().map(|event| Record::Event { lane: 0, event }));
+    all.push(closed());
+    all
+}
+
+/// Everything a run's folder says now.
+pub(crate) fn read(run: &Path) -> Vec<Record> {
+    let mut found = Vec::new();
+    RunReader::open(run).unwrap().poll(&mut |_, record| found.push(record)).unwrap();
+    found
+}
