@@ -12,6 +12,8 @@ mod process;
 mod reader;
 mod ring;
 mod salvage;
+#[cfg(test)]
+mod scripted_disk;
 mod segment;
 mod writer;
 

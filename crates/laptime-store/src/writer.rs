@@ -299,3 +299,129 @@ impl OpenSegment {
         Err(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use laptime_core::{StageId, Ticks};
+
+    use super::*;
+    use crate::reader::read_unsaved;
+    use crate::scripted_disk::ScriptedDisk;
+
+    /// Writes `rounds` blocks of events, calling `between` before each flush.
+    fn write(disk: &ScriptedDisk, rounds: u64, between: impl Fn(u64)) -> LogWriter {
+        let mut writer = LogWriter::new(Box::new(disk.clone()), Path::new("run"), 0);
+        writer.put(&Record::Stage { stage: StageId(32), name: "augment".into() });
+        writer.flush(&Anchor::default());
+        for round in 0..rounds {
+            let events: Vec<Event> = (0..1000).map(|at| span(round * 1000 + at)).collect();
+            writer.put_events(0, round * 1000, &events);
+            between(round);
+            writer.flush(&Anchor { ticks: Ticks(round), ..Anchor::default() });
+        }
+        writer
+    }
+
+    fn span(number: u64) -> Event {
+        let (start, end) = (Ticks(number * 1_000_000), Ticks(number * 1_000_000 + 999));
+        Event::Span { stage: StageId(32), start, end, own: Ticks(999), in_evaluate: false }
+    }
+
+    fn spans_in(blocks: Vec<Vec<u8>>) -> Vec<Event> {
+        let mut found = Vec::new();
+        read_unsaved(&Unsaved { head: Vec::new(), blocks }, &mut |record| {
+            if let Record::Event { event, .. } = record {
+                found.push(event);
+            }
+        });
+        found
+    }
+
+    fn all_spans(rounds: u64) -> Vec<Event> {
+        (0..rounds * 1000).map(span).collect()
+    }
+
+    #[test]
+    fn short_writes_and_interruptions_leave_no_trace() {
+        let disk = ScriptedDisk::default();
+        disk.script().largest_append = 13;
+        disk.script().faults = vec![Some(io::ErrorKind::Interrupted); 5];
+        let writer = write(&disk, 4, |_| {});
+        assert_eq!(writer.trouble(), None);
+        assert_eq!(spans_in(vec![disk.content()]), all_spans(4));
+    }
+
+    #[test]
+    fn a_full_disk_loses_nothing_when_space_returns_in_time() {
+        for truncate_fails in [false, true] {
+            let disk = ScriptedDisk::default();
+            disk.script().space = Some(20_000);
+            disk.script().truncate_fails = truncate_fails;
+            let writer = write(&disk, 20, |round| {
+                if round == 15 {
+                    disk.script().space = None;
+                }
+            });
+            assert_eq!(writer.trouble(), None);
+            assert_eq!(spans_in(vec![disk.content()]), all_spans(20), "truncate fails: {truncate_fails}");
+        }
+    }
+
+    #[test]
+    fn a_disk_that_stays_full_is_named_and_what_it_refused_is_handed_over() {
+        let disk = ScriptedDisk::default();
+        disk.script().space = Some(20_000);
+        let writer = write(&disk, 20, |_| {});
+        assert!(matches!(writer.trouble(), Some(Trouble::LogNotWritten { lost_events: 0, .. })));
+        let unsaved = writer.into_unsaved().unwrap();
+        let mut blocks = vec![disk.content()];
+        blocks.extend(unsaved.blocks);
+        assert_eq!(spans_in(blocks), all_spans(20));
+    }
+
+    #[test]
+    fn what_is_held_is_bounded_and_what_goes_is_counted() {
+        let disk = ScriptedDisk::default();
+        disk.script().space = Some(0);
+        let rounds = 1000;
+        let writer = write(&disk, rounds, |_| {});
+        let held: usize = writer.pending.iter().map(|block| block.bytes.len()).sum();
+        assert!(held <= PENDING_BYTES);
+        let Some(Trouble::LogNotWritten { lost_events, lost_blocks, .. }) = writer.trouble() else {
+            panic!()
+        };
+        assert!(lost_blocks > 0);
+        let kept = spans_in(writer.into_unsaved().unwrap().blocks);
+        assert_eq!(kept.len() as u64 + lost_events, rounds * 1000);
+        assert_eq!(kept.last(), all_spans(rounds).last());
+    }
+
+    #[test]
+    fn a_log_removed_while_open_comes_back_into_memory() {
+        let disk = ScriptedDisk::default();
+        let writer = write(&disk, 10, |round| {
+            if round == 7 {
+                disk.remove_everything();
+            }
+        });
+        assert!(matches!(writer.trouble(), Some(Trouble::LogNotWritten { lost_events: 0, .. })));
+        assert_eq!(spans_in(writer.into_unsaved().unwrap().blocks), all_spans(10));
+    }
+
+    #[test]
+    fn every_segment_can_be_read_alone() {
+        let disk = ScriptedDisk::default();
+        let mut writer = write(&disk, 3, |_| {});
+        writer.segment = None;
+        writer.put_events(0, 3000, &[span(3000)]);
+        writer.flush(&Anchor::default());
+        let second = disk.script().files.values().nth(1).cloned().unwrap();
+        let mut names = Vec::new();
+        read_unsaved(&Unsaved { head: Vec::new(), blocks: vec![second] }, &mut |record| {
+            if let Record::Stage { name, .. } = record {
+                names.push(name);
+            }
+        });
+        assert_eq!(names, ["augment"]);
+    }
+}

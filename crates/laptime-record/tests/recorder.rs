@@ -1,0 +1,260 @@
+//! A whole recorder in this process: threads, fits, forks, missing folders.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use laptime_core::{Event, LaneState, Record, StageId, Status, Trouble};
+use laptime_record::{FitFacts, Metric, Options, Recorder, count, enter_stage, measured, stage, stage_id};
+use laptime_store::{RunReader, read_unsaved};
+
+/// A process has one recorder at a time, so these tests take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn options(root: &Path) -> Options {
+    Options { root: Some(root.to_owned()), ..Options::default() }
+}
+
+fn read(run: &Path) -> Vec<Record> {
+    let mut records = Vec::new();
+    RunReader::open(run).unwrap().poll(&mut |_, record| records.push(record)).unwrap();
+    records
+}
+
+fn spans(records: &[Record]) -> BTreeMap<StageId, u64> {
+    let mut counts = BTreeMap::new();
+    for record in records {
+        if let Record::Event { event: Event::Span { stage, .. }, .. } = record {
+            *counts.entry(*stage).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn train(recorder: &Recorder, epochs: u32) {
+    let mut fit = recorder.fit(FitFacts { label: "test".into(), ..FitFacts::default() });
+    for _ in 0..epochs {
+        let epoch = fit.epoch();
+        for batch in epoch.batches(0..10_u32, |_| 32) {
+            let _forward = stage!("forward");
+            epoch.loss(f64::from(batch));
+        }
+        drop(epoch);
+        let _evaluate = stage!("evaluate");
+        measured(Metric::ValidationLoss, 0.5);
+    }
+}
+
+#[test]
+fn a_training_is_on_disk_with_all_its_marks_and_its_ledger_closes() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    train(&recorder, 3);
+    let finished = recorder.finish(Status::Finished, None);
+    assert!(finished.unsaved.is_none());
+    let records = read(&finished.run.unwrap());
+    let events = |wanted: fn(&Event) -> bool| {
+        records.iter().filter(|record| matches!(record, Record::Event { event, .. } if wanted(event))).count()
+    };
+    assert_eq!(events(|event| matches!(event, Event::EpochEnd { .. })), 3);
+    assert_eq!(events(|event| matches!(event, Event::Step { samples: 32, loss: Some(_), .. })), 30);
+    assert_eq!(events(|event| matches!(event, Event::FitBegin { .. } | Event::FitEnd { .. })), 2);
+    assert_eq!(events(|event| matches!(event, Event::Measured { .. })), 3);
+    // Eleven waits an epoch: the last one finds that there is nothing left.
+    assert_eq!(spans(&records)[&StageId::DATA_WAIT], 33);
+    assert_eq!(spans(&records)[&StageId::FORWARD], 30);
+    assert!(matches!(records.last(), Some(Record::Closed { .. })));
+    ledger_closes(&records);
+}
+
+fn ledger_closes(records: &[Record]) {
+    let started = records.iter().find_map(|record| match record {
+        Record::Process(facts) => Some(facts.started),
+        _ => None,
+    });
+    let state: &LaneState = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::State(state) if state.lane == 0 => Some(state),
+            _ => None,
+        })
+        .next_back()
+        .unwrap();
+    let booked: u64 = state.totals.iter().map(|total| total.own.0).sum();
+    let open: u64 = state.open.iter().map(|open| state.at.since(open.start).since(open.children).0).sum();
+    assert_eq!(state.open.len(), 1, "only the background is open");
+    assert_eq!(booked + open, state.at.since(started.unwrap()).0);
+}
+
+#[test]
+fn threads_come_and_go_and_every_span_is_counted_once() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    // More threads than lanes in the ring, in three waves, so that lanes are used again.
+    for _ in 0..3 {
+        let threads: Vec<_> = (0..20)
+            .map(|_| {
+                std::thread::spawn(|| {
+                    for _ in 0..1000 {
+                        let _work = stage!("thread work");
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+    let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
+    assert_eq!(spans(&records)[&stage_id("thread work")], 60_000);
+    let names = records.iter().filter(|record| matches!(record, Record::Thread { .. })).count();
+    assert_eq!(names, 61);
+}
+
+#[test]
+fn a_stage_named_in_mid_run_has_its_name_before_its_first_span() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    drop(enter_stage(stage_id("late \u{1f3c1} name")));
+    let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
+    let named = records
+        .iter()
+        .position(|record| matches!(record, Record::Stage { name, .. } if name.starts_with("late")));
+    let used = records.iter().position(|record| matches!(record, Record::Event { .. }));
+    assert!(named.unwrap() < used.unwrap());
+}
+
+#[test]
+fn without_a_recorder_everything_is_idle() {
+    let _turn = turn();
+    let _nothing = stage!("nothing");
+    count(laptime_core::Counter::BatchBytes, 1);
+    measured(Metric::Loss, 1.0);
+}
+
+#[test]
+fn a_second_recorder_is_idle_and_the_first_goes_on() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let first = Recorder::start(&options(folder.path()));
+    let second = Recorder::start(&options(folder.path()));
+    train(&second, 1);
+    assert!(second.finish(Status::Finished, None).run.is_none());
+    train(&first, 1);
+    let records = read(&first.finish(Status::Finished, None).run.unwrap());
+    assert!(matches!(records.last(), Some(Record::Closed { .. })));
+}
+
+#[test]
+fn a_recorder_that_is_dropped_tells_of_a_failure() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    let run = recorder.run().unwrap().to_owned();
+    drop(recorder);
+    let failed = |record: &Record| matches!(record, Record::Closed { closing, .. } if closing.status == Status::Failed);
+    assert!(read(&run).iter().any(failed));
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_costs_the_files_and_nothing_else() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    // A file stands where the folder should be: this stops root too, unlike permissions.
+    let root = folder.path().join("file");
+    fs::write(&root, "in the way").unwrap();
+    let recorder = Recorder::start(&options(&root));
+    train(&recorder, 2);
+    let finished = recorder.finish(Status::Finished, None);
+    assert!(finished.run.is_none());
+    let mut records = Vec::new();
+    read_unsaved(&finished.unsaved.unwrap(), &mut |record| records.push(record));
+    assert!(records.iter().any(|record| matches!(record, Record::Trouble(Trouble::LogNotWritten { .. }))));
+    assert_eq!(spans(&records)[&StageId::FORWARD], 20);
+    ledger_closes(&records);
+}
+
+#[test]
+fn a_folder_removed_under_the_recorder_comes_back_from_memory() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    train(&recorder, 1);
+    fs::remove_dir_all(recorder.run().unwrap()).unwrap();
+    train(&recorder, 1);
+    let finished = recorder.finish(Status::Finished, None);
+    let mut records = Vec::new();
+    read_unsaved(&finished.unsaved.unwrap(), &mut |record| records.push(record));
+    assert_eq!(spans(&records)[&StageId::FORWARD], 20);
+    assert!(records.iter().any(|record| matches!(record, Record::Trouble(_))));
+}
+
+#[test]
+fn the_run_is_the_users_alone_and_latest_points_to_it() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    let run = recorder.finish(Status::Finished, None).run.unwrap();
+    assert_eq!(fs::metadata(&run).unwrap().permissions().mode() & 0o777, 0o700);
+    let latest = fs::read_link(folder.path().join("latest")).unwrap();
+    assert_eq!(folder.path().join(latest), run);
+}
+
+#[test]
+#[expect(unsafe_code, reason = "fork is what is tested")]
+fn a_forked_child_records_nothing_and_does_not_hang() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    for _ in 0..50 {
+        // SAFETY: the child only records, which touches no lock once recording is off, and leaves at once.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            for _ in 0..100 {
+                let _work = stage!("forward");
+            }
+            // SAFETY: ends the child without running the parent's destructors.
+            unsafe { libc::_exit(7) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child just made.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert_eq!(libc::WEXITSTATUS(status), 7);
+    }
+    train(&recorder, 1);
+    let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
+    assert_eq!(spans(&records)[&StageId::FORWARD], 10);
+}
+
+#[test]
+fn a_reader_sees_what_was_recorded_before_it_is_drained() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    let mut reader = RunReader::open(recorder.run().unwrap()).unwrap();
+    let mut live = Vec::new();
+    let _open = stage!("optimizer");
+    for _ in 0..30 {
+        train(&recorder, 1);
+        reader.poll(&mut |_, record| live.push(record)).unwrap();
+    }
+    let open = live.iter().rev().find_map(|record| match record {
+        Record::State(state) if state.lane == 0 => {
+            Some(state.open.iter().map(|open| open.stage).collect::<Vec<_>>())
+        }
+        _ => None,
+    });
+    assert!(open.unwrap().contains(&StageId::OPTIMIZER));
+    assert_eq!(spans(&live)[&StageId::FORWARD], 300, "each span once, from ring or log");
+    drop(_open);
+    recorder.finish(Status::Finished, None);
+    reader.poll(&mut |_, record| live.push(record)).unwrap();
+    assert!(reader.is_closed());
+    assert_eq!(spans(&live)[&StageId::FORWARD], 300);
+}
