@@ -1,5 +1,6 @@
 //! The recorder: started once in a process, fed by its threads, ended by `finish`.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
@@ -178,10 +179,15 @@ pub struct Options {
 /// After `start` nothing here fails, blocks or prints: what cannot be done is counted and told in the report.
 pub struct Recorder {
     shared: Option<&'static Shared>,
-    run: Option<PathBuf>,
-    ended: Mutex<mpsc::Receiver<LogWriter>>,
-    last_words: Mutex<mpsc::Sender<Closing>>,
-    finished: bool,
+    meta: RunMeta,
+    run: io::Result<PathBuf>,
+    flusher: Mutex<Option<FlusherThread>>,
+}
+
+/// The running flusher: told how it ended, it gives the writer back.
+struct FlusherThread {
+    last_words: mpsc::Sender<Closing>,
+    writer: mpsc::Receiver<LogWriter>,
 }
 
 /// What is left when a recorder has finished.
@@ -191,6 +197,8 @@ pub struct Finished {
     pub run: Option<PathBuf>,
     /// What could not be put on disk; `None` when all is there.
     pub unsaved: Option<Unsaved>,
+    /// What is known of the run, as in its description on disk.
+    pub meta: RunMeta,
 }
 
 impl Recorder {
@@ -208,18 +216,21 @@ impl Recorder {
         }
         let began = options.began.unwrap_or_else(clock::anchor);
         let rate = clock::calibrate(&began);
-        let (run, made) = make_run(disk.as_mut(), options, &began);
-        let identity = ring_identity(options, &run, &began, rate);
+        let (meta, folder, made) = make_run(disk.as_mut(), options, &began);
+        let identity = ring_identity(options, &folder, &began, rate);
         let Some((ring, ring_trouble)) = make_ring(&identity) else { return Self::idle() };
         let mut facts = process_facts(&identity);
         facts.ring = ring.name();
         let ring_path = ring.path().map(Path::to_owned);
         let shared = share(ring, began.ticks);
-        let mut writer = LogWriter::new(disk, &run, options.rank);
+        let mut writer = LogWriter::new(disk, &folder, options.rank);
         writer.put(&Record::Process(facts));
         writer.put(&Record::Anchor(began));
-        for trouble in ring_trouble.into_iter().chain(made.as_ref().err().map(run_not_made)) {
+        if let Some(trouble) = ring_trouble {
             writer.put(&Record::Trouble(trouble));
+        }
+        if let Err(error) = &made {
+            writer.blame(error);
         }
         forbid_recording_after_fork();
         ACTIVE.store(std::ptr::from_ref(shared).cast_mut(), Ordering::Release);
@@ -228,51 +239,25 @@ impl Recorder {
         let _ = current_lane();
         let flusher =
             Flusher::new(shared, writer, Box::new(SystemClock), Probes::new(Box::new(RealSystem)), ring_path);
-        Self::supervise(shared, flusher, made.ok())
+        let flusher = spawn_flusher(shared, flusher);
+        Self { shared: Some(shared), meta, run: made, flusher: Mutex::new(Some(flusher)) }
     }
 
     fn idle() -> Self {
-        let (last_words, _) = mpsc::channel();
-        let (_, ended) = mpsc::channel();
-        Self {
-            shared: None,
-            run: None,
-            ended: Mutex::new(ended),
-            last_words: Mutex::new(last_words),
-            finished: true,
-        }
-    }
-
-    fn supervise(shared: &'static Shared, mut flusher: Flusher, run: Option<PathBuf>) -> Self {
-        let (last_words, hear_last_words) = mpsc::channel::<Closing>();
-        let (tell_ended, ended) = mpsc::channel();
-        flusher.write_head();
-        let body = move || {
-            while !shared.stopping() {
-                flusher.tick();
-                thread::park_timeout(DRAIN_INTERVAL);
-            }
-            if let Ok(closing) = hear_last_words.recv() {
-                // The receiver may have lost patience; then nobody needs the writer.
-                let _ = tell_ended.send(flusher.close(closing));
-            }
-        };
-        if let Ok(handle) = thread::Builder::new().name("laptime-flusher".into()).spawn(body) {
-            let _ = shared.flusher.set(handle.thread().clone());
-        }
-        Self {
-            shared: Some(shared),
-            run,
-            ended: Mutex::new(ended),
-            last_words: Mutex::new(last_words),
-            finished: false,
-        }
+        let run = Err(io::Error::other("this process is being recorded already"));
+        Self { shared: None, meta: RunMeta::default(), run, flusher: Mutex::default() }
     }
 
     /// The run's folder; `None` when it could not be made.
     #[must_use]
     pub fn run(&self) -> Option<&Path> {
-        self.run.as_deref()
+        self.run.as_deref().ok()
+    }
+
+    /// Why the run's folder could not be made; `None` when it was.
+    #[must_use]
+    pub fn trouble(&self) -> Option<&io::Error> {
+        self.run.as_ref().err()
     }
 
     /// Begins a fit on this thread; it ends when the guard is dropped.
@@ -289,22 +274,42 @@ impl Recorder {
     }
 
     fn end(&mut self, status: Status, message: Option<String>) -> Finished {
-        let run = self.run.take();
-        let Some(shared) = self.shared.filter(|_| !self.finished) else {
-            return Finished { run, unsaved: None };
+        let (run, meta) = (self.run().map(Path::to_owned), std::mem::take(&mut self.meta));
+        let (Some(shared), Some(flusher)) = (self.shared, lock(&self.flusher).take()) else {
+            return Finished { run, unsaved: None, meta };
         };
-        self.finished = true;
         let closing = Closing { status, message, spans: 0, span_cost_ns: shared.span_cost_ns };
-        let _ = lock(&self.last_words).send(closing);
+        let _ = flusher.last_words.send(closing);
         shared.stop.store(true, Ordering::Release);
-        if let Some(flusher) = shared.flusher.get() {
-            flusher.unpark();
+        if let Some(thread) = shared.flusher.get() {
+            thread.unpark();
         }
-        let writer = lock(&self.ended).recv_timeout(FINISH_PATIENCE).ok();
+        let writer = flusher.writer.recv_timeout(FINISH_PATIENCE).ok();
         GENERATION.store(0, Ordering::Release);
         ACTIVE.store(std::ptr::null_mut(), Ordering::Release);
-        Finished { run, unsaved: writer.and_then(LogWriter::into_unsaved) }
+        Finished { run, unsaved: writer.and_then(LogWriter::into_unsaved), meta }
     }
+}
+
+/// Starts the thread that drains the rings.
+fn spawn_flusher(shared: &'static Shared, mut flusher: Flusher) -> FlusherThread {
+    let (last_words, hear_last_words) = mpsc::channel();
+    let (give_back, writer) = mpsc::channel();
+    flusher.write_head();
+    let body = move || {
+        while !shared.stopping() {
+            flusher.tick();
+            thread::park_timeout(DRAIN_INTERVAL);
+        }
+        if let Ok(closing) = hear_last_words.recv() {
+            // The receiver may have lost patience; then nobody needs the writer.
+            let _ = give_back.send(flusher.close(closing));
+        }
+    };
+    if let Ok(handle) = thread::Builder::new().name("laptime-flusher".into()).spawn(body) {
+        let _ = shared.flusher.set(handle.thread().clone());
+    }
+    FlusherThread { last_words, writer }
 }
 
 impl Drop for Recorder {
@@ -314,7 +319,12 @@ impl Drop for Recorder {
     }
 }
 
-fn make_run(disk: &mut dyn Disk, options: &Options, began: &Anchor) -> (PathBuf, std::io::Result<PathBuf>) {
+/// The run's description and folder, and whether they could be made.
+fn make_run(
+    disk: &mut dyn Disk,
+    options: &Options,
+    began: &Anchor,
+) -> (RunMeta, PathBuf, io::Result<PathBuf>) {
     let root = options.root.clone().or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
     let root = root.unwrap_or_else(|| PathBuf::from(".laptime"));
     // Absolute, since the program may change its directory and a salvage starts elsewhere.
@@ -323,12 +333,8 @@ fn make_run(disk: &mut dyn Disk, options: &Options, began: &Anchor) -> (PathBuf,
     let mut meta = RunMeta { started_real_ns: began.real_ns, machine, ..options.meta.clone() };
     meta.ranks = meta.ranks.max(1);
     let made = Catalogue::at(&root).create(disk, &mut meta);
-    let run = made.as_ref().cloned().unwrap_or_else(|_| root.join(&meta.id));
-    (run, made)
-}
-
-fn run_not_made(error: &std::io::Error) -> Trouble {
-    Trouble::LogNotWritten { because: error.to_string(), lost_blocks: 0, lost_events: 0 }
+    let folder = root.join(&meta.id);
+    (meta, folder, made)
 }
 
 fn ring_identity(options: &Options, run: &Path, began: &Anchor, rate: Timebase) -> RingIdentity {

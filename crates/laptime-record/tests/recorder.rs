@@ -1,5 +1,7 @@
 //! A whole recorder in this process: threads, fits, forks, missing folders.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{Event, LaneState, Record, StageId, Status, Trouble};
 use laptime_record::{FitFacts, Metric, Options, Recorder, count, enter_stage, measured, stage, stage_id};
-use laptime_store::{RunReader, read_unsaved};
+use laptime_store::{RunReader, Unsaved};
 
 /// A process has one recorder at a time, so these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {
@@ -23,6 +25,13 @@ fn options(root: &Path) -> Options {
 fn read(run: &Path) -> Vec<Record> {
     let mut records = Vec::new();
     RunReader::open(run).unwrap().poll(&mut |_, record| records.push(record)).unwrap();
+    records
+}
+
+fn read_from_memory(unsaved: Unsaved) -> Vec<Record> {
+    let mut records = Vec::new();
+    let mut reader = RunReader::in_memory(laptime_core::RunMeta::default()).with_unsaved(0, unsaved);
+    reader.poll(&mut |_, record| records.push(record)).unwrap();
     records
 }
 
@@ -173,8 +182,7 @@ fn a_folder_that_cannot_be_made_costs_the_files_and_nothing_else() {
     train(&recorder, 2);
     let finished = recorder.finish(Status::Finished, None);
     assert!(finished.run.is_none());
-    let mut records = Vec::new();
-    read_unsaved(&finished.unsaved.unwrap(), &mut |record| records.push(record));
+    let records = read_from_memory(finished.unsaved.unwrap());
     assert!(records.iter().any(|record| matches!(record, Record::Trouble(Trouble::LogNotWritten { .. }))));
     assert_eq!(spans(&records)[&StageId::FORWARD], 20);
     ledger_closes(&records);
@@ -189,8 +197,7 @@ fn a_folder_removed_under_the_recorder_comes_back_from_memory() {
     fs::remove_dir_all(recorder.run().unwrap()).unwrap();
     train(&recorder, 1);
     let finished = recorder.finish(Status::Finished, None);
-    let mut records = Vec::new();
-    read_unsaved(&finished.unsaved.unwrap(), &mut |record| records.push(record));
+    let records = read_from_memory(finished.unsaved.unwrap());
     assert_eq!(spans(&records)[&StageId::FORWARD], 20);
     assert!(records.iter().any(|record| matches!(record, Record::Trouble(_))));
 }

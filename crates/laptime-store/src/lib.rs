@@ -22,7 +22,7 @@ pub use catalogue::{Catalogue, RunEntry, Selected};
 pub use disk::{Disk, RealDisk, Segment};
 pub use error::StoreError;
 pub use process::{ProcessIdentity, boot_id};
-pub use reader::{RunReader, read_unsaved};
+pub use reader::RunReader;
 pub use ring::{
     Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES, RING_LANES, Ring, RingHeader, RingIdentity, TotalMemory,
     ring_directory,

@@ -21,9 +21,11 @@ const WINDOW_BYTES: u64 = 1 << 20;
 
 /// Reads one run, from its beginning and then what was added since.
 pub struct RunReader {
-    run: PathBuf,
+    /// `None` for a run that is in memory only.
+    run: Option<PathBuf>,
     meta: RunMeta,
     ranks: BTreeMap<u32, RankReader>,
+    unsaved: Option<(u32, Unsaved)>,
 }
 
 impl RunReader {
@@ -36,7 +38,20 @@ impl RunReader {
         let text = fs::read(&path).map_err(|error| StoreError::io("reading", &path, error))?;
         let meta: RunMeta =
             serde_json::from_slice(&text).map_err(|error| StoreError::io("reading", &path, error.into()))?;
-        Ok(Self { run: run.to_owned(), meta, ranks: BTreeMap::new() })
+        Ok(Self { run: Some(run.to_owned()), ..Self::in_memory(meta) })
+    }
+
+    /// A run of which nothing is on disk.
+    #[must_use]
+    pub fn in_memory(meta: RunMeta) -> Self {
+        Self { run: None, meta, ranks: BTreeMap::new(), unsaved: None }
+    }
+
+    /// Reads what a writer could not put on disk as if it stood at the end of its log.
+    #[must_use]
+    pub fn with_unsaved(mut self, rank: u32, unsaved: Unsaved) -> Self {
+        self.unsaved = Some((rank, unsaved));
+        self
     }
 
     /// What was written about the run when it started.
@@ -52,6 +67,9 @@ impl RunReader {
     /// When the folder cannot be read, or everything in it is of a newer format.
     pub fn poll(&mut self, sink: &mut dyn FnMut(u32, Record)) -> Result<(), StoreError> {
         self.read_logs(sink)?;
+        if let Some((rank, unsaved)) = self.unsaved.take() {
+            self.ranks.entry(rank).or_default().read_unsaved(&unsaved, &mut |record| sink(rank, record));
+        }
         for (rank, reader) in &mut self.ranks {
             let mut sink = |record| sink(*rank, record);
             reader.read_ring(&mut sink);
@@ -62,8 +80,8 @@ impl RunReader {
 
     /// The part of [`Self::poll`] that is on disk.
     pub(crate) fn read_logs(&mut self, sink: &mut dyn FnMut(u32, Record)) -> Result<(), StoreError> {
-        let segments =
-            list_segments(&self.run).map_err(|error| StoreError::io("reading", &self.run, error))?;
+        let Some(run) = &self.run else { return Ok(()) };
+        let segments = list_segments(run).map_err(|error| StoreError::io("reading", run, error))?;
         for (rank, number, path) in segments {
             let reader = self.ranks.entry(rank).or_default();
             if number >= reader.segment {
@@ -190,6 +208,15 @@ impl RankReader {
         }
     }
 
+    fn read_unsaved(&mut self, unsaved: &Unsaved, sink: &mut dyn FnMut(Record)) {
+        for record in &unsaved.head {
+            self.take(Decoded::Record(record.clone()), sink);
+        }
+        for block in &unsaved.blocks {
+            self.read_blocks(block, sink);
+        }
+    }
+
     fn open_ring(&self) -> Option<Ring> {
         let name = self.process.as_ref().filter(|_| !self.closed)?.ring.as_ref()?;
         // The name comes from a file: it must not lead out of the folder of rings.
@@ -247,15 +274,4 @@ fn read_window(file: &mut File, offset: u64) -> std::io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(offset))?;
     file.take(WINDOW_BYTES).read_to_end(&mut window)?;
     Ok(window)
-}
-
-/// Gives what a writer could not put on disk to `sink`, as if it had been read from there.
-pub fn read_unsaved(unsaved: &Unsaved, sink: &mut dyn FnMut(Record)) {
-    let mut reader = RankReader::default();
-    for record in &unsaved.head {
-        reader.take(Decoded::Record(record.clone()), sink);
-    }
-    for block in &unsaved.blocks {
-        reader.read_blocks(block, sink);
-    }
 }

@@ -37,7 +37,8 @@ pub struct LogWriter {
     closed_events: u64,
     lost_blocks: u64,
     lost_events: u64,
-    last_error: Option<String>,
+    /// Why the disk refused, when it first did; what follows is often only its consequence.
+    first_error: Option<String>,
 }
 
 struct Sealed {
@@ -90,7 +91,7 @@ impl LogWriter {
             closed_events: 0,
             lost_blocks: 0,
             lost_events: 0,
-            last_error: None,
+            first_error: None,
         }
     }
 
@@ -164,8 +165,9 @@ impl LogWriter {
         self.clock = *now;
         self.seal_payload();
         self.rescue_removed_segment();
-        if let Err(error) = self.write_pending() {
-            self.last_error = Some(error.to_string());
+        match self.write_pending() {
+            Ok(()) => self.first_error = None,
+            Err(error) => self.blame(&error),
         }
         self.bound_pending();
     }
@@ -230,7 +232,7 @@ impl LogWriter {
     /// A file removed while open takes writes without a word; what it holds comes back into memory.
     fn rescue_removed_segment(&mut self) {
         let Some(mut gone) = self.segment.take_if(|open| !open.file.is_linked()) else { return };
-        self.last_error = Some("the log was removed while the run was going on".into());
+        self.first_error.get_or_insert_with(|| "the log was removed while the run was going on".into());
         match gone.file.read_back() {
             Ok(bytes) => self.pending.push_front(Sealed { bytes, events: gone.events }),
             Err(_) => self.lost_events += gone.events,
@@ -253,8 +255,13 @@ impl LogWriter {
         if let Some(open) = &mut self.segment
             && let Err(error) = open.file.sync()
         {
-            self.last_error = Some(error.to_string());
+            self.blame(&error);
         }
+    }
+
+    /// Remembers why nothing can be written, unless a reason is known already.
+    pub fn blame(&mut self, error: &io::Error) {
+        self.first_error.get_or_insert_with(|| error.to_string());
     }
 
     /// What could not be written so far; `None` when all is well.
@@ -262,7 +269,7 @@ impl LogWriter {
     pub fn trouble(&self) -> Option<Trouble> {
         let trouble = !self.pending.is_empty() || self.lost_blocks > 0 || self.lost_events > 0;
         trouble.then(|| Trouble::LogNotWritten {
-            because: self.last_error.clone().unwrap_or_else(|| "not tried yet".into()),
+            because: self.first_error.clone().unwrap_or_else(|| "not tried yet".into()),
             lost_blocks: self.lost_blocks,
             lost_events: self.lost_events,
         })
@@ -302,10 +309,10 @@ impl OpenSegment {
 
 #[cfg(test)]
 mod tests {
-    use laptime_core::{StageId, Ticks};
+    use laptime_core::{RunMeta, StageId, Ticks};
 
     use super::*;
-    use crate::reader::read_unsaved;
+    use crate::reader::RunReader;
     use crate::scripted_disk::ScriptedDisk;
 
     /// Writes `rounds` blocks of events, calling `between` before each flush.
@@ -327,9 +334,17 @@ mod tests {
         Event::Span { stage: StageId(32), start, end, own: Ticks(999), in_evaluate: false }
     }
 
+    fn read(blocks: Vec<Vec<u8>>, sink: &mut dyn FnMut(Record)) {
+        let unsaved = Unsaved { head: Vec::new(), blocks };
+        RunReader::in_memory(RunMeta::default())
+            .with_unsaved(0, unsaved)
+            .poll(&mut |_, record| sink(record))
+            .unwrap();
+    }
+
     fn spans_in(blocks: Vec<Vec<u8>>) -> Vec<Event> {
         let mut found = Vec::new();
-        read_unsaved(&Unsaved { head: Vec::new(), blocks }, &mut |record| {
+        read(blocks, &mut |record| {
             if let Record::Event { event, .. } = record {
                 found.push(event);
             }
@@ -417,7 +432,7 @@ mod tests {
         writer.flush(&Anchor::default());
         let second = disk.script().files.values().nth(1).cloned().unwrap();
         let mut names = Vec::new();
-        read_unsaved(&Unsaved { head: Vec::new(), blocks: vec![second] }, &mut |record| {
+        read(vec![second], &mut |record| {
             if let Record::Stage { name, .. } = record {
                 names.push(name);
             }
