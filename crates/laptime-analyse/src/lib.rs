@@ -1,5 +1,39 @@
 //! From records to findings. Pure: no file, no clock, no thread.
+//!
+//! [`Digest`] folds the records of a run in the order they were written, in memory that does not grow with
+//! the number of spans or steps, and gives a [`Report`] at any moment.
 
+mod clock;
+mod digest;
+mod epoch;
+mod fit;
+mod gauges;
+mod histogram;
+mod lane;
+mod law;
+mod ledger;
+mod outlook;
+mod process;
 mod report;
+mod statistics;
+mod steady;
+mod step_series;
+mod summary;
+mod thread;
+mod time_left;
+mod totals;
+mod utc;
+mod verdict;
+mod wording;
 
+#[cfg(test)]
+mod closing_tests;
+#[cfg(test)]
+mod coverage_tests;
+#[cfg(test)]
+mod script;
+#[cfg(test)]
+mod story_tests;
+
+pub use digest::Digest;
 pub use report::*;

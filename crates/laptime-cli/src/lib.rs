@@ -1,1 +1,71 @@
-//! Placeholder.
+//! The `laptime` command: composes the other crates and presents what they find.
+
+mod args;
+mod command;
+mod failure;
+mod live;
+mod screen;
+mod study;
+mod text;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use laptime_core::Anchor;
+
+use args::{Args, Command, Stop};
+use screen::Screen;
+
+/// How a command ended when nothing went wrong with the command itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Done,
+    /// Stopped by Ctrl-C or a request to end, after what was done so far was shown.
+    Interrupted,
+}
+
+/// Runs a command line; `began` is when the program did. The only place that turns outcomes into exit codes.
+#[must_use]
+pub fn run(began: &Anchor, command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match args::parse(command_line) {
+        Ok(args) => args,
+        Err(stop) => return explain(&stop),
+    };
+    let screen = Screen::new(args.color);
+    match dispatch(began, &args, &screen) {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        // What a shell reports for a command that Ctrl-C ended.
+        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Err(failure) => {
+            screen.error(&failure);
+            ExitCode::from(failure.exit)
+        }
+    }
+}
+
+fn dispatch(began: &Anchor, args: &Args, screen: &Screen) -> Result<Ending, failure::Failure> {
+    match &args.command {
+        Command::Demo(demo) => command::demo::run(began, demo, screen),
+        Command::Train(train) => command::train::run(began, train, screen),
+        Command::Report(report) => command::report::run(report, screen),
+        Command::Runs(runs) => command::runs::run(runs, screen),
+    }
+}
+
+fn explain(stop: &Stop) -> ExitCode {
+    let screen = Screen::new(args::ColorChoice::Auto);
+    match stop {
+        Stop::Show { text, exit: 0 } => {
+            screen.show(text.trim_end());
+            ExitCode::SUCCESS
+        }
+        Stop::Show { text, exit } => {
+            screen.note(text.trim_end());
+            ExitCode::from(*exit)
+        }
+        Stop::Refused(failure) => {
+            screen.error(failure);
+            ExitCode::from(failure.exit)
+        }
+    }
+}

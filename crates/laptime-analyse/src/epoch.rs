@@ -1,0 +1,104 @@
+//! Epoch: one pass over the training data, folded.
+
+use std::collections::BTreeMap;
+
+use laptime_core::{Metric, StageId, Ticks};
+
+use crate::totals::Totals;
+
+/// One pass over the training data.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Epoch {
+    /// Its number within the fit.
+    pub(crate) index: u32,
+    /// When it began.
+    pub(crate) began: Ticks,
+    /// When it ended, whether complete or cut short; `None` while it is open.
+    pub(crate) ended: Option<Ticks>,
+    /// Whether the pass came to its end.
+    pub(crate) complete: bool,
+    /// While open, the thread's totals at its begin; then the ledger of the pass.
+    totals: Totals,
+    /// The thread's `evaluate` total at its end.
+    evaluate_at_end: Ticks,
+    /// Evaluation that followed the pass so far.
+    pub(crate) evaluate: Ticks,
+    /// From its end to the begin of the next, or to the fit's end.
+    pub(crate) gap: Option<Ticks>,
+    /// Steps that ended in it.
+    pub(crate) steps: u64,
+    /// Time of those steps.
+    pub(crate) step_time: Ticks,
+    /// Samples trained on.
+    pub(crate) samples: u64,
+    loss_sum: f64,
+    losses: u64,
+    /// What was measured during it or after it.
+    pub(crate) metrics: BTreeMap<Metric, f64>,
+}
+
+impl Epoch {
+    /// An epoch that begins.
+    pub(crate) fn begin(index: u32, at: Ticks, totals: &Totals) -> Self {
+        Self { index, began: at, totals: totals.clone(), ..Self::default() }
+    }
+
+    /// Ends the pass.
+    pub(crate) fn end(&mut self, at: Ticks, totals: &Totals, complete: bool) {
+        let at = at.max(self.began);
+        self.totals = self.ledger(at, totals, StageId::UNACCOUNTED);
+        self.evaluate_at_end = totals.own(StageId::EVALUATE);
+        self.ended = Some(at);
+        self.complete = complete;
+    }
+
+    /// The ledger of the pass; of an open one up to `end`, where the thread's totals are `totals`.
+    pub(crate) fn ledger(&self, end: Ticks, totals: &Totals, doubtful: StageId) -> Totals {
+        if self.ended.is_some() {
+            return self.totals.clone();
+        }
+        totals.since(&self.totals).close_to(end.since(self.began), doubtful)
+    }
+
+    /// Notes what followed the pass so far.
+    pub(crate) fn follow(&mut self, totals: &Totals) {
+        if self.ended.is_some() && self.gap.is_none() {
+            self.evaluate = totals.own(StageId::EVALUATE).since(self.evaluate_at_end);
+        }
+    }
+
+    /// Ends what follows the pass.
+    pub(crate) fn close_gap(&mut self, at: Ticks, totals: &Totals) {
+        self.follow(totals);
+        if let Some(ended) = self.ended {
+            self.gap.get_or_insert(at.since(ended));
+        }
+    }
+
+    /// Takes a step that ended.
+    pub(crate) fn take_step(&mut self, time: Ticks, samples: u32, loss: Option<f64>) {
+        self.steps += 1;
+        self.step_time = self.step_time.plus(time);
+        self.samples = self.samples.saturating_add(u64::from(samples));
+        if let Some(loss) = loss {
+            self.loss_sum += loss;
+            self.losses += 1;
+        }
+    }
+
+    /// Mean training loss as the training told it, else over its steps; may be NaN or infinite.
+    pub(crate) fn raw_loss(&self) -> Option<f64> {
+        let of_steps = || (self.losses > 0).then(|| self.loss_sum / self.losses as f64);
+        self.metrics.get(&Metric::Loss).copied().or_else(of_steps)
+    }
+
+    /// Mean training loss; `None` when it is not a number.
+    pub(crate) fn loss(&self) -> Option<f64> {
+        self.raw_loss().filter(|loss| loss.is_finite())
+    }
+
+    /// How long the pass took, or takes so far.
+    pub(crate) fn wall(&self, end: Ticks) -> Ticks {
+        self.ended.unwrap_or(end).since(self.began)
+    }
+}

@@ -1,0 +1,136 @@
+//! Fit: one training within a run, folded.
+
+use laptime_core::{FitFacts, Metric, StageId, Ticks};
+
+use crate::epoch::Epoch;
+use crate::lane::Lane;
+use crate::step_series::StepSeries;
+use crate::totals::Totals;
+
+/// The metrics from the one that says most.
+const TELLING: [Metric; 4] =
+    [Metric::ValidationAccuracy, Metric::ValidationLoss, Metric::Accuracy, Metric::Loss];
+
+/// One training.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fit {
+    /// What is known of it.
+    pub(crate) facts: FitFacts,
+    /// The lane it runs on.
+    pub(crate) lane: u32,
+    /// When it began; `None` while only its facts are known.
+    pub(crate) began: Option<Ticks>,
+    /// When it ended; `None` while it is open.
+    pub(crate) ended: Option<Ticks>,
+    /// While open, the thread's totals at its begin; then its ledger.
+    totals: Totals,
+    /// Its epochs in order.
+    pub(crate) epochs: Vec<Epoch>,
+    /// Its steps in order.
+    pub(crate) steps: StepSeries,
+}
+
+impl Fit {
+    /// Begins it on a lane; one that already began goes on.
+    pub(crate) fn begin(&mut self, at: Ticks, lane: &Lane) {
+        if self.began.is_none() {
+            self.lane = lane.number;
+            self.began = Some(at);
+            self.totals = lane.told.clone();
+        }
+    }
+
+    /// Ends it; an epoch that is still open is cut short.
+    pub(crate) fn end(&mut self, at: Ticks, totals: &Totals) {
+        let Some(began) = self.began.filter(|_| self.ended.is_none()) else { return };
+        let at = at.max(began);
+        self.cut_epoch(at, totals);
+        self.close_gap(at, totals);
+        self.totals = self.ledger(at, totals, StageId::UNACCOUNTED);
+        self.ended = Some(at);
+    }
+
+    /// Begins an epoch; one whose end was never told is cut short.
+    pub(crate) fn begin_epoch(&mut self, index: u32, at: Ticks, totals: &Totals) {
+        self.cut_epoch(at, totals);
+        self.close_gap(at, totals);
+        self.epochs.push(Epoch::begin(index, at, totals));
+    }
+
+    /// Ends the open epoch.
+    pub(crate) fn end_epoch(&mut self, at: Ticks, totals: &Totals) {
+        if let Some(epoch) = self.open_epoch() {
+            epoch.end(at, totals, true);
+        }
+    }
+
+    /// Takes a step that ended.
+    pub(crate) fn take_step(
+        &mut self,
+        start: Ticks,
+        time: Ticks,
+        wait: Ticks,
+        samples: u32,
+        loss: Option<f64>,
+    ) {
+        self.steps.push(time, wait, samples);
+        // The last step may be told just after the end of the epoch it belongs to.
+        if let Some(epoch) = self.epochs.last_mut()
+            && epoch.ended.is_none_or(|ended| start < ended)
+        {
+            epoch.take_step(time, samples, loss);
+        }
+    }
+
+    /// Takes what was measured, for the newest epoch.
+    pub(crate) fn take_metric(&mut self, metric: Metric, value: f64) {
+        if let Some(epoch) = self.epochs.last_mut() {
+            epoch.metrics.insert(metric, value);
+        }
+    }
+
+    /// Its ledger; of an open one up to `end`, where the thread's totals are `totals`.
+    pub(crate) fn ledger(&self, end: Ticks, totals: &Totals, doubtful: StageId) -> Totals {
+        if self.ended.is_some() {
+            return self.totals.clone();
+        }
+        totals.since(&self.totals).close_to(self.wall(end), doubtful)
+    }
+
+    /// How long it took, or takes so far.
+    pub(crate) fn wall(&self, end: Ticks) -> Ticks {
+        self.began.map_or(Ticks(0), |began| self.ended.unwrap_or(end).since(began))
+    }
+
+    /// Epochs that came to their end.
+    pub(crate) fn complete_epochs(&self) -> impl Iterator<Item = &Epoch> {
+        self.epochs.iter().filter(|epoch| epoch.complete)
+    }
+
+    /// The newest loss that is a number.
+    pub(crate) fn loss(&self) -> Option<f64> {
+        self.epochs.iter().rev().find_map(|epoch| epoch.raw_loss()).filter(|loss| loss.is_finite())
+    }
+
+    /// The newest value of the metric that says most.
+    pub(crate) fn metric(&self) -> Option<(Metric, f64)> {
+        let newest = |metric| self.epochs.iter().rev().find_map(|epoch: &Epoch| epoch.metrics.get(&metric));
+        TELLING.into_iter().find_map(|metric| newest(metric).map(|value| (metric, *value)))
+    }
+
+    fn open_epoch(&mut self) -> Option<&mut Epoch> {
+        self.epochs.last_mut().filter(|epoch| epoch.ended.is_none())
+    }
+
+    fn cut_epoch(&mut self, at: Ticks, totals: &Totals) {
+        if let Some(epoch) = self.open_epoch() {
+            epoch.end(at, totals, false);
+        }
+    }
+
+    fn close_gap(&mut self, at: Ticks, totals: &Totals) {
+        if let Some(epoch) = self.epochs.last_mut() {
+            epoch.close_gap(at, totals);
+        }
+    }
+}

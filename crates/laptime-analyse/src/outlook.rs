@@ -1,0 +1,111 @@
+//! Outlook: what a running fit still has to do, and how long that takes.
+
+use laptime_core::{Status, Ticks, Timebase};
+
+use crate::epoch::Epoch;
+use crate::fit::Fit;
+use crate::process::Process;
+use crate::report::Estimate;
+use crate::statistics::{mean, variance};
+use crate::steady::settling;
+use crate::step_series::{StepSeries, joined};
+use crate::time_left::{Pace, interval, pace};
+
+/// Blocks the past is looked at in: enough to see correlation, few enough to outlast most bursts.
+const MOST_BLOCKS: usize = 24;
+/// Steps that a block should have, so that it says something about a moment.
+const STEPS_PER_BLOCK: usize = 4;
+/// A warm-up longer than this fraction of the steps so far is not left out.
+const LONGEST_WARM_UP: u64 = 8;
+/// Relative error of a cost that was seen only once.
+const SEEN_ONCE: f64 = 0.5;
+
+/// What is left of a fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Left {
+    steps: u64,
+    /// Epochs whose surroundings (evaluation, checkpoint, what no step claims) are still to be paid.
+    surroundings: u64,
+}
+
+/// Time to the end of the planned epochs of the fit that is open; `None` unless the run is running, the
+/// plan is known and at least three blocks of steps are.
+pub(crate) fn time_left(process: &Process, timebase: &Timebase) -> Option<Estimate> {
+    if process.status() != Status::Running {
+        return None;
+    }
+    let fit = process.open_fit()?;
+    let left = left(fit)?;
+    let steps = left.steps as f64;
+    let pace = pace_ahead(&fit.steps, steps, timebase)?;
+    let (each, each_error) = surroundings(process, fit, timebase);
+    let epochs = left.surroundings as f64;
+    let expected = steps * pace.mean + epochs * each - spent(process, fit, timebase, pace.mean, each);
+    let error = (steps * pace.error).hypot(epochs * each_error);
+    interval(expected.max(0.0), error, pace.degrees)
+}
+
+/// The pace of the next `steps` steps, from those after the warm-up; seconds.
+pub(crate) fn pace_ahead(series: &StepSeries, steps: f64, timebase: &Timebase) -> Option<Pace> {
+    // A long slow stretch at the start may be a burst that comes back, and belongs in the mean.
+    let warm_up =
+        settling(series).warm_up_steps().filter(|steps| *steps <= series.sum.steps / LONGEST_WARM_UP);
+    let warm_up = warm_up.unwrap_or(0);
+    let past = series.blocks_after(warm_up);
+    let blocks = joined(past, (past.len() / STEPS_PER_BLOCK).clamp(3, MOST_BLOCKS));
+    let means: Vec<f64> = blocks.iter().map(|b| b.mean_ticks() * timebase.ns_per_tick * 1e-9).collect();
+    let steps_per_block = mean(&blocks.iter().map(|b| b.steps as f64).collect::<Vec<_>>())?.max(1.0);
+    pace(&means, steps / steps_per_block)
+}
+
+/// The steps and epochs a fit still has to do; `None` when its plan is not known.
+fn left(fit: &Fit) -> Option<Left> {
+    let per_epoch = steps_per_epoch(fit)?;
+    let planned = fit.facts.epochs?;
+    let begun = fit.epochs.len() as u64;
+    let open = fit.epochs.last().filter(|epoch| epoch.ended.is_none());
+    let of_open = open.map_or(0, |epoch| per_epoch.saturating_sub(epoch.steps));
+    let paid = fit.epochs.iter().filter(|epoch| epoch.gap.is_some()).count() as u64;
+    Some(Left {
+        steps: planned.saturating_sub(begun).saturating_mul(per_epoch).saturating_add(of_open),
+        surroundings: planned.saturating_sub(paid),
+    })
+}
+
+fn steps_per_epoch(fit: &Fit) -> Option<u64> {
+    let seen = || fit.complete_epochs().last().map(|epoch| epoch.steps);
+    let from_rows =
+        || fit.facts.rows?.checked_next_multiple_of(fit.facts.batch?)?.checked_div(fit.facts.batch?);
+    fit.facts.steps_per_epoch.or_else(seen).or_else(from_rows).filter(|steps| *steps > 0)
+}
+
+/// Mean cost of an epoch outside its steps, and its standard error for those to come.
+///
+/// Before the first epoch of this fit is over, earlier fits of the run say what to expect.
+fn surroundings(process: &Process, fit: &Fit, timebase: &Timebase) -> (f64, f64) {
+    let cost = |epoch: &Epoch| {
+        let inside = epoch.wall(epoch.began).since(epoch.step_time);
+        epoch.gap.map(|gap| timebase.seconds(gap.plus(inside)))
+    };
+    let costs = |fit: &Fit| fit.epochs.iter().filter_map(cost).collect::<Vec<f64>>();
+    let own = costs(fit);
+    let seen = if own.is_empty() { process.fits.values().flat_map(costs).collect() } else { own };
+    let Some(each) = mean(&seen) else { return (0.0, 0.0) };
+    // Epochs to come differ from each other and from the mean of those seen.
+    let error = variance(&seen).map_or(each * SEEN_ONCE, f64::sqrt);
+    (each, error)
+}
+
+/// Time already spent on the step or the surroundings that are under way, up to what they cost on average.
+fn spent(process: &Process, fit: &Fit, timebase: &Timebase, step: f64, surroundings: f64) -> f64 {
+    let end = process.extent().end;
+    let since = |at: Ticks| timebase.seconds(end.since(at));
+    match fit.epochs.last() {
+        Some(Epoch { ended: Some(ended), gap: None, .. }) => since(*ended).min(surroundings),
+        Some(epoch) => {
+            let step_end = process.lanes.get(&fit.lane).and_then(|lane| lane.step_end);
+            since(step_end.unwrap_or(epoch.began).max(epoch.began)).min(step)
+        }
+        None => 0.0,
+    }
+}

@@ -1,0 +1,223 @@
+//! Process: the log of one process, folded.
+
+use std::collections::BTreeMap;
+
+use laptime_core::{Closing, Event, Gauge, LaneState, ProcessFacts, Record, StageId, Status, Ticks, Trouble};
+
+use crate::clock::Clock;
+use crate::fit::Fit;
+use crate::gauges::Gauges;
+use crate::lane::Lane;
+use crate::ledger::{Extent, StageNames};
+use crate::report::{Overhead, Warning};
+use crate::step_series::StepSeries;
+
+/// Troubles listed one by one; a recorder in trouble for days must not fill memory.
+const MOST_TROUBLES: usize = 256;
+
+/// Everything kept of one process' log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Process {
+    /// Who wrote the log.
+    pub(crate) facts: ProcessFacts,
+    /// Names of its stages.
+    pub(crate) names: StageNames,
+    /// Its recording threads.
+    pub(crate) lanes: BTreeMap<u32, Lane>,
+    /// Its trainings.
+    pub(crate) fits: BTreeMap<u32, Fit>,
+    /// Steps outside any fit.
+    pub(crate) loose_steps: StepSeries,
+    /// What its probes read and its code counted.
+    pub(crate) gauges: Gauges,
+    /// What its anchors say.
+    pub(crate) clock: Clock,
+    /// How it ended, when it said so.
+    pub(crate) closed: Option<(Ticks, Closing)>,
+    ended: Option<Status>,
+    troubles: Vec<Trouble>,
+    last: Option<Ticks>,
+}
+
+impl Process {
+    /// A process whose log begins.
+    pub(crate) fn new(facts: ProcessFacts) -> Self {
+        Self { facts, ..Self::default() }
+    }
+
+    /// Takes the next record of its log.
+    pub(crate) fn take(&mut self, record: &Record) {
+        match record {
+            Record::Process(facts) => self.facts = facts.clone(),
+            Record::Stage { stage, name } => self.names.learn(*stage, name),
+            Record::Thread { lane, name, started } => self.take_thread(*lane, name, *started),
+            Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().facts = facts.clone(),
+            Record::Event { lane, event } => self.take_event(*lane, event),
+            Record::State(state) => self.take_state(state),
+            Record::Sample(sample) => self.gauges.take(sample),
+            Record::Anchor(anchor) => self.clock.take(anchor),
+            Record::Trouble(trouble) if self.troubles.len() < MOST_TROUBLES => {
+                self.troubles.push(trouble.clone());
+            }
+            Record::Trouble(_) => {}
+            Record::Closed { at, closing } => self.closed = Some((*at, closing.clone())),
+            Record::Ended { status } => self.ended = Some(*status),
+        }
+    }
+
+    /// How it stands.
+    pub(crate) fn status(&self) -> Status {
+        self.closed.as_ref().map(|(_, closing)| closing.status).or(self.ended).unwrap_or(Status::Running)
+    }
+
+    /// From its start to its end, or to the last instant known.
+    pub(crate) fn extent(&self) -> Extent {
+        let started = self.facts.started;
+        let end = self.closed.as_ref().map(|(at, _)| *at).or(self.last).unwrap_or(started);
+        Extent { started, end: end.max(started), finished: self.closed.is_some() }
+    }
+
+    /// The thread whose ledger is the run's: the one that takes the steps, else the one with the marks,
+    /// else lane 0.
+    pub(crate) fn stepping_lane(&self) -> Option<&Lane> {
+        let busiest = |lane: &&Lane| (lane.steps, lane.marks, std::cmp::Reverse(lane.number));
+        self.lanes.values().max_by_key(busiest)
+    }
+
+    /// What is missing or doubtful in its log.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let troubles = self.troubles.iter().map(|trouble| Warning::Trouble { trouble: trouble.clone() });
+        let states = self.lanes.values().filter_map(|lane| lane.state.as_ref());
+        let dropped = states.fold(0_u64, |sum, state| sum.saturating_add(state.dropped));
+        let dropped = (dropped > 0).then_some(Warning::SpansDropped { count: dropped });
+        troubles.chain(dropped).chain(self.clock.warnings().iter().cloned()).collect()
+    }
+
+    /// What recording cost; while it runs the cost of a span is not known and only the flusher counts.
+    pub(crate) fn overhead(&self, wall_s: f64) -> Overhead {
+        let closing = self.closed.as_ref().map(|(_, closing)| closing);
+        let counted = || {
+            let states = self.lanes.values().filter_map(|lane| lane.state.as_ref());
+            let spans = states.flat_map(|state| &state.totals).map(|total| total.count);
+            spans.fold(0, u64::saturating_add)
+        };
+        let spans = closing.map_or_else(counted, |closing| closing.spans);
+        let sane = |ns: &f64| (0.0..1e12).contains(ns);
+        let span_cost_ns = closing.map(|closing| closing.span_cost_ns).filter(sane);
+        let flusher_cpu_s = self.gauges.last(Gauge::RecorderCpuNs).map(|ns| ns as f64 * 1e-9);
+        let seconds = spans as f64 * span_cost_ns.unwrap_or(0.0) * 1e-9 + flusher_cpu_s.unwrap_or(0.0);
+        let share = if wall_s > 0.0 { (seconds / wall_s).clamp(0.0, 1.0) } else { 0.0 };
+        Overhead { seconds, share, spans, span_cost_ns, flusher_cpu_s }
+    }
+
+    fn lane(&mut self, number: u32) -> &mut Lane {
+        self.lanes.entry(number).or_insert_with(|| Lane::new(number))
+    }
+
+    fn see(&mut self, lane: u32, at: Ticks) {
+        self.last = self.last.max(Some(at));
+        self.lane(lane).see(at);
+    }
+
+    fn take_thread(&mut self, lane: u32, name: &str, started: Ticks) {
+        let lane = self.lane(lane);
+        name.clone_into(&mut lane.name);
+        lane.started = Some(started);
+        lane.last = lane.last.max(Some(started));
+    }
+
+    fn take_state(&mut self, state: &LaneState) {
+        self.see(state.lane, state.at);
+        self.lane(state.lane).take_state(state);
+    }
+
+    fn take_event(&mut self, number: u32, event: &Event) {
+        if let Some(at) = event.instant() {
+            self.see(number, at);
+        }
+        match *event {
+            Event::Span { stage, start, end, own, in_evaluate } => {
+                self.lane(number).take_span(stage, end.since(start), own, in_evaluate);
+            }
+            Event::Step { start, end, samples, loss } => self.take_step(number, (start, end), samples, loss),
+            Event::Total(total) => self.lane(number).told.set(total),
+            Event::Count { counter, amount, .. } => self.gauges.count(counter, amount),
+            Event::Measured { metric, value, .. } => {
+                if let Some(fit) = self.lane(number).fit {
+                    self.fits.entry(fit).or_default().take_metric(metric, value);
+                }
+            }
+            Event::FitBegin { .. }
+            | Event::FitEnd { .. }
+            | Event::EpochBegin { .. }
+            | Event::EpochEnd { .. } => {
+                self.take_mark(number, event);
+            }
+        }
+    }
+
+    fn take_mark(&mut self, number: u32, mark: &Event) {
+        let lane = self.lanes.entry(number).or_insert_with(|| Lane::new(number));
+        lane.marks += 1;
+        // Waiting that belongs to no step, such as for the end of the data, ends with the mark.
+        lane.wait = Ticks(0);
+        match *mark {
+            Event::FitBegin { fit, at } => {
+                if let Some(open) = lane.fit.filter(|open| *open != fit) {
+                    self.fits.entry(open).or_default().end(at, &lane.told);
+                }
+                lane.fit = Some(fit);
+                self.fits.entry(fit).or_default().begin(at, lane);
+            }
+            Event::FitEnd { fit, at } => {
+                lane.fit = None;
+                self.fits.entry(fit).or_default().end(at, &lane.told);
+            }
+            Event::EpochBegin { epoch, at } => {
+                // Where a fit's begin is lost to damage, its epochs are still worth telling.
+                let lost = || self.fits.keys().next_back().copied().unwrap_or(0);
+                let fit = lane.fit.unwrap_or_else(lost);
+                lane.fit = Some(fit);
+                let fit = self.fits.entry(fit).or_default();
+                fit.begin(at, lane);
+                fit.begin_epoch(epoch, at, &lane.told);
+            }
+            Event::EpochEnd { at, .. } => {
+                if let Some(fit) = lane.fit {
+                    self.fits.entry(fit).or_default().end_epoch(at, &lane.told);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take_step(&mut self, number: u32, (start, end): (Ticks, Ticks), samples: u32, loss: Option<f64>) {
+        let lane = self.lane(number);
+        lane.steps += 1;
+        lane.step_end = lane.step_end.max(Some(end));
+        let wait = std::mem::take(&mut lane.wait);
+        match lane.fit {
+            Some(fit) => {
+                self.fits.entry(fit).or_default().take_step(start, end.since(start), wait, samples, loss);
+            }
+            None => self.loose_steps.push(end.since(start), wait, samples),
+        }
+    }
+
+    /// Whether any training began.
+    pub(crate) fn any_fit(&self) -> bool {
+        self.fits.values().any(|fit| fit.began.is_some())
+    }
+
+    /// The fit that is open, the newest when there are several.
+    pub(crate) fn open_fit(&self) -> Option<&Fit> {
+        self.fits.values().rev().find(|fit| fit.began.is_some() && fit.ended.is_none())
+    }
+
+    /// Frames of a lane that were open, without the background unless nothing else was.
+    pub(crate) fn open_frames<'a>(&self, lane: &'a Lane) -> impl Iterator<Item = (StageId, Ticks)> + use<'a> {
+        let open = lane.state.as_ref().map_or(&[][..], |state| &state.open);
+        let frames = if open.len() > 1 { &open[1..] } else { open };
+        frames.iter().map(|frame| (frame.stage, frame.start))
+    }
+}

@@ -1,0 +1,217 @@
+//! A scripted lane that follows the recorder's rules, with its own account of where the time went.
+
+use std::collections::BTreeMap;
+
+use laptime_core::{
+    Closing, Event, FitFacts, LaneState, Metric, OpenStage, ProcessFacts, Record, RunMeta, StageId,
+    StageTotal, Status, Ticks,
+};
+
+use crate::{Digest, Report};
+
+/// One thread that trains, on a clock of nanoseconds that only moves when told.
+pub(crate) struct Script {
+    pub(crate) records: Vec<Record>,
+    pub(crate) now: u64,
+    lane: u32,
+    open: Vec<OpenStage>,
+    totals: BTreeMap<StageId, (u64, u64)>,
+    told: BTreeMap<StageId, (u64, u64)>,
+    /// Where the time went, booked tick by tick and not by the recorder's rules.
+    pub(crate) truth: BTreeMap<StageId, u64>,
+    /// The same for every epoch that began.
+    pub(crate) epochs: Vec<BTreeMap<StageId, u64>>,
+    fits: u32,
+    pub(crate) in_fit: bool,
+    pub(crate) in_epoch: bool,
+    epochs_of_fit: u32,
+    /// Whether the ring is full, so that spans are dropped.
+    pub(crate) full: bool,
+    dropped: u64,
+}
+
+impl Script {
+    pub(crate) fn new() -> Self {
+        let started = 1_000;
+        let facts = ProcessFacts { ns_per_tick: 1.0, started: Ticks(started), ..ProcessFacts::default() };
+        let background = OpenStage { stage: StageId::START_UP, start: Ticks(started), children: Ticks(0) };
+        let thread = Record::Thread { lane: 0, name: "main".into(), started: Ticks(started) };
+        Self {
+            records: vec![Record::Process(facts), thread],
+            now: started,
+            lane: 0,
+            open: vec![background],
+            totals: BTreeMap::new(),
+            told: BTreeMap::new(),
+            truth: BTreeMap::new(),
+            epochs: Vec::new(),
+            fits: 0,
+            in_fit: false,
+            in_epoch: false,
+            epochs_of_fit: 0,
+            full: false,
+            dropped: 0,
+        }
+    }
+
+    /// Lets time pass in whatever is open.
+    pub(crate) fn pass(&mut self, ticks: u64) -> &mut Self {
+        self.now += ticks;
+        let stage = self.effective_stage();
+        *self.truth.entry(stage).or_default() += ticks;
+        if self.in_epoch {
+            *self.epochs.last_mut().unwrap().entry(stage).or_default() += ticks;
+        }
+        self
+    }
+
+    pub(crate) fn begin(&mut self, stage: StageId) -> &mut Self {
+        self.open.push(OpenStage { stage, start: Ticks(self.now), children: Ticks(0) });
+        self
+    }
+
+    pub(crate) fn end(&mut self) -> &mut Self {
+        if self.open.len() < 2 {
+            return self;
+        }
+        let frame = self.open.pop().unwrap();
+        let length = self.now - frame.start.0;
+        let in_evaluate = self.open.iter().any(|outer| outer.stage.absorbs_children());
+        let own = length - frame.children.0;
+        if !in_evaluate {
+            let total = self.totals.entry(frame.stage).or_default();
+            *total = (total.0 + own, total.1 + 1);
+            self.open.last_mut().unwrap().children.0 += length;
+        }
+        if self.full {
+            self.dropped += 1;
+            return self;
+        }
+        let (start, end) = (frame.start, Ticks(self.now));
+        self.event(Event::Span { stage: frame.stage, start, end, own: Ticks(own), in_evaluate })
+    }
+
+    /// One whole span.
+    pub(crate) fn stage(&mut self, stage: StageId, ticks: u64) -> &mut Self {
+        self.begin(stage).pass(ticks).end()
+    }
+
+    pub(crate) fn fit(&mut self, facts: FitFacts) -> &mut Self {
+        let fit = self.fits;
+        self.records.push(Record::Fit { fit, facts });
+        if let Some(frame) = self.open.first_mut().filter(|frame| frame.stage == StageId::TEAR_DOWN) {
+            frame.stage = StageId::BETWEEN_EPOCHS;
+            let torn = self.truth.remove(&StageId::TEAR_DOWN).unwrap_or(0);
+            *self.truth.entry(StageId::BETWEEN_EPOCHS).or_default() += torn;
+        }
+        self.mark(Event::FitBegin { fit, at: Ticks(self.now) }, StageId::BETWEEN_EPOCHS);
+        (self.in_fit, self.epochs_of_fit) = (true, 0);
+        self
+    }
+
+    pub(crate) fn end_fit(&mut self) -> &mut Self {
+        self.mark(Event::FitEnd { fit: self.fits, at: Ticks(self.now) }, StageId::TEAR_DOWN);
+        self.fits += 1;
+        self.in_fit = false;
+        self
+    }
+
+    pub(crate) fn epoch(&mut self) -> &mut Self {
+        let epoch = self.epochs_of_fit;
+        self.mark(Event::EpochBegin { epoch, at: Ticks(self.now) }, StageId::UNACCOUNTED);
+        self.epochs.push(BTreeMap::new());
+        self.in_epoch = true;
+        self
+    }
+
+    pub(crate) fn end_epoch(&mut self) -> &mut Self {
+        let epoch = self.epochs_of_fit;
+        self.mark(Event::EpochEnd { epoch, at: Ticks(self.now) }, StageId::BETWEEN_EPOCHS);
+        self.epochs_of_fit += 1;
+        self.in_epoch = false;
+        self
+    }
+
+    /// One step of known stages.
+    pub(crate) fn step(&mut self, stages: &[(StageId, u64)], samples: u32) -> &mut Self {
+        let start = Ticks(self.now);
+        stages.iter().for_each(|(stage, ticks)| {
+            self.stage(*stage, *ticks);
+        });
+        let end = Ticks(self.now);
+        self.event(Event::Step { start, end, samples, loss: Some(0.5) })
+    }
+
+    pub(crate) fn measure(&mut self, metric: Metric, value: f64) -> &mut Self {
+        self.event(Event::Measured { metric, at: Ticks(self.now), value })
+    }
+
+    pub(crate) fn event(&mut self, event: Event) -> &mut Self {
+        self.records.push(Record::Event { lane: self.lane, event });
+        self
+    }
+
+    /// What the flusher writes every 100 ms.
+    pub(crate) fn state(&mut self) -> &mut Self {
+        let total = |(stage, (own, count)): (&StageId, &(u64, u64))| StageTotal {
+            stage: *stage,
+            own: Ticks(*own),
+            count: *count,
+        };
+        self.records.push(Record::State(LaneState {
+            lane: self.lane,
+            at: Ticks(self.now),
+            open: self.open.clone(),
+            totals: self.totals.iter().map(total).collect(),
+            dropped: self.dropped,
+        }));
+        self
+    }
+
+    pub(crate) fn close(&mut self) -> &mut Self {
+        self.state();
+        let closing = Closing { status: Status::Finished, message: None, spans: 10, span_cost_ns: 20.0 };
+        self.records.push(Record::Closed { at: Ticks(self.now), closing });
+        self
+    }
+
+    /// Ends the log as the reader does of a process that is gone or lives.
+    pub(crate) fn cut(&mut self, status: Status) -> &mut Self {
+        self.state();
+        self.records.push(Record::Ended { status });
+        self
+    }
+
+    pub(crate) fn report(&self) -> Report {
+        let meta = RunMeta { device: Some("cpu".into()), ranks: 1, ..RunMeta::default() };
+        self.report_of(meta)
+    }
+
+    pub(crate) fn report_of(&self, meta: RunMeta) -> Report {
+        let mut digest = Digest::new(meta);
+        self.records.iter().for_each(|record| digest.take(record));
+        digest.report()
+    }
+
+    fn effective_stage(&self) -> StageId {
+        let absorbing = self.open.iter().find(|frame| frame.stage.absorbs_children());
+        absorbing.or(self.open.last()).unwrap().stage
+    }
+
+    /// Tells the changed totals, then the mark; the background changes with it.
+    fn mark(&mut self, mark: Event, background: StageId) {
+        while self.open.len() > 1 {
+            self.end();
+        }
+        let frame = self.open[0];
+        let own = self.now - frame.start.0 - frame.children.0;
+        self.totals.entry(frame.stage).or_default().0 += own;
+        for (stage, total) in self.totals.clone() {
+            if self.told.insert(stage, total) != Some(total) {
+                self.event(Event::Total(StageTotal { stage, own: Ticks(total.0), count: total.1 }));
+            }
+        }
+        self.event(mark);
+        self.open[0] = OpenStage { stage: background, start: Ticks(self.now), children: Ticks(0) };
+    }
+}

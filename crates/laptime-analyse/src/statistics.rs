@@ -1,0 +1,164 @@
+//! Statistics: means, variances, Student's t and the straight line.
+
+/// The mean; `None` of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The sample variance; `None` of fewer than two values.
+pub(crate) fn variance(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
+}
+
+/// How much a value says about the next one, -1 to 1; zero when all are equal.
+pub(crate) fn lag_one_correlation(values: &[f64]) -> f64 {
+    let mean = mean(values).unwrap_or(0.0);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    if squares > 0.0 { products / squares } else { 0.0 }
+}
+
+/// Half the width of a two-sided interval of this level, in standard errors.
+pub(crate) fn t_width(level: f64, degrees: f64) -> f64 {
+    let target = 0.5 + level / 2.0;
+    let (mut low, mut high) = (0.0, 1e6);
+    // The distribution function only grows, so halving the interval is simple and never diverges.
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if t_below(middle, degrees) < target { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+/// The probability that Student's t with these degrees of freedom is below a `t` of at least zero.
+fn t_below(t: f64, degrees: f64) -> f64 {
+    1.0 - 0.5 * incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t))
+}
+
+/// The regularised incomplete beta function by its continued fraction (Lentz; DLMF 8.17.22).
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return x.clamp(0.0, 1.0);
+    }
+    // The fraction converges fast only below this point; above it the mirrored one does.
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - incomplete_beta(b, a, 1.0 - x);
+    }
+    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
+    let (mut c, mut d) = (1.0, 1.0 / (1.0 - (a + b) * x / (a + 1.0)));
+    let mut fraction = d;
+    for step in 1..300 {
+        let m = f64::from(step);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        for term in [even, odd] {
+            d = 1.0 / (1.0 + term * d);
+            c = 1.0 + term / c;
+            fraction *= c * d;
+        }
+        if (c * d - 1.0).abs() < 1e-14 {
+            break;
+        }
+    }
+    front * fraction
+}
+
+/// The logarithm of the gamma function by the Lanczos approximation (g = 7, nine terms).
+fn ln_gamma(x: f64) -> f64 {
+    const TERMS: [f64; 8] = [
+        676.520_368_121_885_1,
+        -1_259.139_216_722_402_8,
+        771.323_428_777_653_1,
+        -176.615_029_162_140_6,
+        12.507_343_278_686_905,
+        -0.138_571_095_265_720_12,
+        9.984_369_578_019_572e-6,
+        1.505_632_735_149_311_6e-7,
+    ];
+    let x = x - 1.0;
+    let mut sum = 0.999_999_999_999_809_9;
+    for (at, term) in TERMS.iter().enumerate() {
+        sum += term / (x + at as f64 + 1.0);
+    }
+    let t = x + 7.5;
+    0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + sum.ln()
+}
+
+/// The least-squares line through points, with what its intervals need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Line {
+    /// The value at zero.
+    pub(crate) intercept: f64,
+    /// The rise for one more of `x`.
+    pub(crate) slope: f64,
+    /// The mean of all `x`.
+    pub(crate) mean_x: f64,
+    /// The sum of squared distances of `x` from its mean.
+    pub(crate) spread_x: f64,
+    /// The sum of squared distances of the points from the line.
+    pub(crate) residual: f64,
+    /// Share of the variance the line explains.
+    pub(crate) r2: f64,
+}
+
+impl Line {
+    /// The line through points; `None` unless there are two different `x`.
+    pub(crate) fn through(points: &[(f64, f64)]) -> Option<Self> {
+        let (xs, ys): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
+        let (mean_x, mean_y) = (mean(&xs)?, mean(&ys)?);
+        let spread_x: f64 = xs.iter().map(|x| (x - mean_x).powi(2)).sum();
+        let spread_y: f64 = ys.iter().map(|y| (y - mean_y).powi(2)).sum();
+        let products: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+        let slope = products / spread_x;
+        let intercept = mean_y - slope * mean_x;
+        if !(slope.is_finite() && intercept.is_finite() && spread_x > 0.0) {
+            return None;
+        }
+        let residual: f64 = points.iter().map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
+        let r2 = if spread_y > 0.0 { (1.0 - residual / spread_y).clamp(0.0, 1.0) } else { 0.0 };
+        Some(Self { intercept, slope, mean_x, spread_x, residual, r2 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-3 * expected.abs().max(1e-9), "{found}, not {expected}");
+    }
+
+    #[test]
+    fn t_widths_are_those_of_the_printed_table() {
+        close(t_width(0.95, 1.0), 12.706);
+        close(t_width(0.95, 2.0), 4.303);
+        close(t_width(0.95, 10.0), 2.228);
+        close(t_width(0.90, 5.0), 2.015);
+        close(t_width(0.90, 1e6), 1.645);
+    }
+
+    #[test]
+    fn means_and_variances_match_hand_sums() {
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
+        assert_eq!(variance(&[1.0, 2.0, 6.0]), Some(7.0));
+        assert_eq!(variance(&[1.0]), None);
+    }
+
+    #[test]
+    fn correlation_is_negative_when_values_alternate_and_zero_when_they_are_equal() {
+        assert!(lag_one_correlation(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0]) < -0.7);
+        assert_eq!(lag_one_correlation(&[3.0, 3.0, 3.0]), 0.0);
+    }
+
+    #[test]
+    fn a_line_through_points_on_a_line_is_that_line() {
+        let line = Line::through(&[(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)]).unwrap();
+        close(line.intercept, 3.0);
+        close(line.slope, 2.0);
+        close(line.r2, 1.0);
+        assert_eq!(Line::through(&[(1.0, 2.0), (1.0, 3.0)]), None);
+    }
+}

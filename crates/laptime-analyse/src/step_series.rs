@@ -1,0 +1,134 @@
+//! Step series: the steps of one fit in time order, in bounded memory.
+
+use laptime_core::Ticks;
+
+use crate::histogram::Histogram;
+
+/// Blocks kept before neighbours are merged: a few thousand steps keep full detail in 128 kB.
+const MOST_BLOCKS: usize = 4_096;
+
+/// Neighbouring steps added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Block {
+    /// Steps in it.
+    pub(crate) steps: u64,
+    /// Their time, ticks.
+    pub(crate) ticks: u64,
+    /// Exclusive time they waited for data, ticks.
+    pub(crate) wait: u64,
+    /// Samples they trained on.
+    pub(crate) samples: u64,
+}
+
+impl Block {
+    /// Mean time of a step in ticks.
+    pub(crate) fn mean_ticks(&self) -> f64 {
+        self.ticks as f64 / self.steps.max(1) as f64
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.ticks = self.ticks.saturating_add(other.ticks);
+        self.wait = self.wait.saturating_add(other.wait);
+        self.samples = self.samples.saturating_add(other.samples);
+    }
+}
+
+/// All steps of a fit as blocks of equal length, with their sum and histogram.
+#[derive(Clone, Debug)]
+pub(crate) struct StepSeries {
+    block_len: u64,
+    blocks: Vec<Block>,
+    growing: Block,
+    /// The sum of all steps.
+    pub(crate) sum: Block,
+    /// How the times of single steps are spread.
+    pub(crate) histogram: Histogram,
+}
+
+impl Default for StepSeries {
+    fn default() -> Self {
+        let (growing, sum) = (Block::default(), Block::default());
+        Self { block_len: 1, blocks: Vec::new(), growing, sum, histogram: Histogram::default() }
+    }
+}
+
+impl StepSeries {
+    /// Adds the next step.
+    pub(crate) fn push(&mut self, time: Ticks, wait: Ticks, samples: u32) {
+        let step = Block { steps: 1, ticks: time.0, wait: wait.0.min(time.0), samples: u64::from(samples) };
+        self.sum.add(&step);
+        self.histogram.record(time.0);
+        self.growing.add(&step);
+        if self.growing.steps >= self.block_len {
+            self.blocks.push(std::mem::take(&mut self.growing));
+        }
+        if self.blocks.len() >= MOST_BLOCKS {
+            self.merge_neighbours();
+        }
+    }
+
+    /// Steps in a full block.
+    pub(crate) fn block_len(&self) -> u64 {
+        self.block_len
+    }
+
+    /// Full blocks in time order.
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Full blocks after the first `steps` steps.
+    pub(crate) fn blocks_after(&self, steps: u64) -> &[Block] {
+        let skipped = steps.div_ceil(self.block_len).min(self.blocks.len() as u64);
+        &self.blocks[skipped as usize..]
+    }
+
+    fn merge_neighbours(&mut self) {
+        let pairs = self.blocks.chunks(2).map(|pair| {
+            let mut sum = pair[0];
+            pair[1..].iter().for_each(|block| sum.add(block));
+            sum
+        });
+        self.blocks = pairs.collect();
+        self.block_len = self.block_len.saturating_mul(2);
+    }
+}
+
+/// The blocks joined into at most `groups` stretches of nearly equal length, in time order.
+pub(crate) fn joined(blocks: &[Block], groups: usize) -> Vec<Block> {
+    let groups = groups.min(blocks.len());
+    let stretch = |group: usize| {
+        let mut sum = Block::default();
+        let range = group * blocks.len() / groups..(group + 1) * blocks.len() / groups;
+        blocks[range].iter().for_each(|block| sum.add(block));
+        sum
+    };
+    (0..groups).map(stretch).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_series_stays_small_and_loses_no_time() {
+        let mut series = StepSeries::default();
+        (0..100_000).for_each(|step| series.push(Ticks(step), Ticks(0), 2));
+        assert!(series.blocks().len() <= MOST_BLOCKS);
+        assert_eq!(series.sum.ticks, 99_999 * 100_000 / 2);
+        let kept: u64 = series.blocks().iter().map(|block| block.steps).sum();
+        assert!(100_000 - kept < series.block_len());
+        assert!(series.blocks().iter().all(|block| block.steps == series.block_len()));
+    }
+
+    #[test]
+    fn joined_blocks_keep_every_step() {
+        let blocks: Vec<Block> =
+            (0..10).map(|at| Block { steps: 1, ticks: at, ..Block::default() }).collect();
+        let groups = joined(&blocks, 3);
+        assert_eq!(groups.iter().map(|group| group.steps).collect::<Vec<_>>(), [3, 3, 4]);
+        assert_eq!(groups.iter().map(|group| group.ticks).sum::<u64>(), 45);
+        assert!(joined(&[], 3).is_empty());
+    }
+}

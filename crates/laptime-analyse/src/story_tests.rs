@@ -1,0 +1,275 @@
+//! Whole runs with a planted truth, told by a script and found again in the report.
+
+use std::collections::BTreeMap;
+
+use laptime_core::{
+    Event, FitFacts, Gauge, LaneState, Machine, Metric, OpenStage, Record, RunMeta, Sample, StageId,
+    StageTotal, Status, Ticks,
+};
+
+use crate::Report;
+use crate::script::Script;
+
+const MS: u64 = 1_000_000;
+const COMPUTING: [(StageId, u64); 4] = [
+    (StageId::DATA_WAIT, 2 * MS),
+    (StageId::FORWARD, 28 * MS),
+    (StageId::BACKWARD, 52 * MS),
+    (StageId::OPTIMIZER, 18 * MS),
+];
+const WAITING: [(StageId, u64); 3] =
+    [(StageId::DATA_WAIT, 60 * MS), (StageId::FORWARD, 15 * MS), (StageId::BACKWARD, 25 * MS)];
+
+fn train(script: &mut Script, facts: FitFacts, epochs: u64, steps: u64, step: &[(StageId, u64)]) {
+    script.pass(5 * MS).fit(facts);
+    for _ in 0..epochs {
+        script.epoch();
+        (0..steps).for_each(|_| {
+            script.step(step, 32);
+        });
+        script.end_epoch().stage(StageId::EVALUATE, 10 * MS);
+    }
+    script.end_fit().pass(3 * MS);
+}
+
+fn trained(step: &[(StageId, u64)]) -> Report {
+    let mut script = Script::new();
+    train(&mut script, FitFacts::default(), 3, 20, step);
+    script.close().report()
+}
+
+fn row(report: &Report, stage: &str) -> f64 {
+    report.ledger.iter().find(|row| row.stage == stage).map_or(0.0, |row| row.seconds)
+}
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1e-3), "{found}, not {expected}");
+}
+
+#[test]
+fn a_run_that_waits_for_data_is_told_so_with_what_it_could_gain() {
+    let report = trained(&WAITING);
+    assert_eq!(report.findings[0].id, "data_bound");
+    let text = &report.findings[0].text;
+    assert!(text.contains("60 % of each step waits for data"), "{text}");
+    assert!(text.contains("2.5× faster"), "{text}");
+}
+
+#[test]
+fn a_run_that_computes_is_told_its_two_largest_stages() {
+    let report = trained(&COMPUTING);
+    let expected =
+        "computing is the limit: backward takes 52 % of each step, forward 28 %; waiting for data 2.0 %";
+    assert_eq!(report.findings[0].text, expected);
+}
+
+#[test]
+fn too_few_steps_give_no_verdict() {
+    let mut script = Script::new();
+    train(&mut script, FitFacts::default(), 1, 2, &COMPUTING);
+    assert_eq!(script.close().report().findings[0].id, "cannot_tell");
+    assert_eq!(Script::new().close().report().findings[0].id, "cannot_tell");
+}
+
+#[test]
+fn a_run_that_mostly_starts_up_is_told_so() {
+    let mut script = Script::new();
+    script.pass(60_000 * MS);
+    train(&mut script, FitFacts::default(), 2, 20, &COMPUTING);
+    assert_eq!(script.close().report().findings[0].id, "start_up_bound");
+}
+
+#[test]
+fn a_crowded_machine_is_the_verdict_when_computing_got_few_cpus() {
+    let mut script = Script::new();
+    let sample = |at: u64, cpu: u64, pressure: u64| {
+        let readings =
+            vec![(Gauge::CpuUserNs, cpu), (Gauge::CpuSystemNs, 0), (Gauge::CpuPressureNs, pressure)];
+        Record::Sample(Sample { at: Ticks(at), readings })
+    };
+    script.records.push(sample(0, 0, 0));
+    train(&mut script, FitFacts::default(), 3, 20, &COMPUTING);
+    script.records.push(sample(6_000 * MS, 3_000 * MS, 4_000 * MS));
+    let machine = Machine { cpus: 4, ..Machine::default() };
+    let meta = RunMeta { threads: Some(4), machine, ..RunMeta::default() };
+    let report = script.close().report_of(meta);
+    assert_eq!(report.findings[0].id, "contended");
+    assert!(report.findings[0].text.contains("got 0.5 of the 4.0 CPUs"), "{}", report.findings[0].text);
+}
+
+#[test]
+fn epochs_fits_and_steps_hold_what_was_planted() {
+    let report = trained(&COMPUTING);
+    near(report.wall_s, 0.005 + 3.0 * 2.01 + 0.003);
+    near(row(&report, "evaluate"), 0.03);
+    near(row(&report, "start_up"), 0.005);
+    near(row(&report, "tear_down"), 0.003);
+    assert_eq!(report.epochs.len(), 3);
+    near(report.epochs[1].wall_s, 2.0);
+    near(report.epochs[1].evaluate_s, 0.01);
+    assert_eq!((report.epochs[1].steps, report.epochs[1].samples), (20, 640));
+    near(report.epochs[1].loss.unwrap(), 0.5);
+    near(report.fits[0].epoch_s.steady.unwrap(), 2.0);
+    assert_eq!(report.fits[0].warm_up_steps, Some(0));
+    let steps = report.steps.unwrap();
+    assert_eq!(steps.count, 60);
+    near(steps.mean_s, 0.1);
+    near(steps.samples_per_s.unwrap(), 320.0);
+    assert!((steps.p95_s / 0.1 - 1.0).abs() < 0.01);
+    assert!(report.time_left.is_none());
+}
+
+#[test]
+fn a_loss_that_is_not_a_number_is_a_finding_and_never_a_field() {
+    let mut script = Script::new();
+    script.fit(FitFacts::default()).epoch().step(&COMPUTING, 1).end_epoch();
+    script.measure(Metric::Loss, f64::NAN).measure(Metric::ValidationAccuracy, 0.75).end_fit().close();
+    let report = script.report();
+    assert_eq!(report.epochs[0].loss, None);
+    assert_eq!(report.epochs[0].metrics["loss"], None);
+    assert!(report.findings.iter().any(|finding| finding.id == "loss_not_a_number"));
+    assert_eq!(report.fits[0].metric.as_ref().unwrap().value, Some(0.75));
+}
+
+#[test]
+fn an_epoch_cut_by_a_kill_is_told_up_to_the_last_instant_with_its_open_stages() {
+    let mut script = Script::new();
+    script.fit(FitFacts::default()).epoch().step(&COMPUTING, 1).begin(StageId::BACKWARD).pass(30 * MS);
+    let report = script.cut(Status::Killed).report();
+    let epoch = &report.epochs[0];
+    assert!(!epoch.complete);
+    near(epoch.wall_s, 0.13);
+    near(epoch.stages["backward"], 0.082);
+    let [open] = &report.open_stages[..] else { panic!("{:?}", report.open_stages) };
+    assert_eq!((open.thread.as_str(), open.stage.as_str()), ("main", "backward"));
+    near(open.open_s, 0.03);
+}
+
+#[test]
+fn a_span_counted_twice_by_a_kill_in_mid_update_is_taken_off_again() {
+    let mut script = Script::new();
+    script.fit(FitFacts::default()).epoch().begin(StageId::FORWARD).pass(40 * MS).cut(Status::Killed);
+    for record in &mut script.records {
+        if let Record::State(state) = record {
+            state.totals.push(StageTotal { stage: StageId::FORWARD, own: Ticks(40 * MS), count: 1 });
+        }
+    }
+    let report = script.report();
+    near(row(&report, "forward"), 0.04);
+    near(report.ledger.iter().map(|row| row.seconds).sum(), report.wall_s);
+    near(report.epochs[0].stages["forward"], 0.04);
+}
+
+#[test]
+fn another_thread_has_a_ledger_of_its_own_that_closes_with_idle() {
+    let mut script = Script::new();
+    script.pass(100 * MS);
+    let background = OpenStage { stage: StageId::UNACCOUNTED, start: Ticks(MS), children: Ticks(30 * MS) };
+    let totals = vec![StageTotal { stage: StageId(40), own: Ticks(30 * MS), count: 3 }];
+    script.records.push(Record::Thread { lane: 1, name: "loader".into(), started: Ticks(MS) });
+    let state = LaneState { lane: 1, at: Ticks(81 * MS), open: vec![background], totals, dropped: 7 };
+    script.records.push(Record::State(state));
+    script.fit(FitFacts::default()).epoch().step(&COMPUTING, 1).close();
+    let report = script.report();
+    let thread = &report.threads[0];
+    near(thread.wall_s, 0.08);
+    assert_eq!((thread.name.as_str(), thread.ledger[1].stage.as_str()), ("loader", "idle"));
+    near(thread.ledger[1].seconds, 0.05);
+    assert!(report.warnings.contains(&crate::Warning::SpansDropped { count: 7 }));
+}
+
+#[test]
+fn time_left_counts_the_steps_and_evaluations_of_the_plan() {
+    let mut script = Script::new();
+    let facts = FitFacts { epochs: Some(5), steps_per_epoch: Some(20), ..FitFacts::default() };
+    script.fit(facts);
+    for epoch in 0..2 {
+        script.epoch();
+        for step in 0..20 {
+            script.step(&[(StageId::FORWARD, (100 + (step * 7 + epoch) % 5) * MS)], 1);
+        }
+        script.end_epoch().stage(StageId::EVALUATE, 500 * MS);
+    }
+    script.epoch();
+    let left = script.cut(Status::Running).report().time_left.unwrap();
+    // 60 steps of 102 ms and three evaluations.
+    assert!((left.mean - 7.62).abs() < 0.05, "{left:?}");
+    assert!(left.low < 7.62 && 7.62 < left.high && left.level == 0.9, "{left:?}");
+}
+
+#[test]
+fn time_left_after_the_last_step_is_the_last_evaluation() {
+    let mut script = Script::new();
+    script.fit(FitFacts { epochs: Some(3), steps_per_epoch: Some(20), ..FitFacts::default() });
+    for epoch in 0..3 {
+        script.epoch();
+        (0..20).for_each(|_| {
+            script.step(&COMPUTING, 1);
+        });
+        script.end_epoch().begin(StageId::EVALUATE).pass(if epoch < 2 { 500 * MS } else { 200 * MS });
+        if epoch < 2 {
+            script.end();
+        }
+    }
+    let left = script.cut(Status::Running).report().time_left.unwrap();
+    near(left.mean, 0.3);
+}
+
+#[test]
+fn fits_that_differ_in_rows_give_the_planted_line() {
+    let mut script = Script::new();
+    for rows in [1_000, 2_000, 4_000] {
+        script.fit(FitFacts { rows: Some(rows), batch: Some(100), ..FitFacts::default() });
+        for epoch in 0..4 {
+            script.epoch().pass(50 * MS + epoch * MS / 10);
+            (0..rows / 100).for_each(|_| {
+                script.step(&[(StageId::FORWARD, 2 * MS)], 100);
+            });
+            script.end_epoch();
+        }
+        script.end_fit();
+    }
+    let law = script.close().report().law.unwrap();
+    assert_eq!((law.x.as_str(), law.y.as_str()), ("rows", "epoch_s"));
+    assert!(law.slope.low < 2e-5 && 2e-5 < law.slope.high, "{law:?}");
+    assert!(law.intercept.low < 0.0502 && 0.0502 < law.intercept.high, "{law:?}");
+    assert!(law.r2 > 0.999 && law.slope.high > law.slope.low);
+}
+
+#[test]
+fn fits_that_differ_in_two_values_or_vary_in_none_give_no_law() {
+    let fit = |batch: u64, lr: &str| FitFacts {
+        batch: Some(batch),
+        settings: BTreeMap::from([("lr".to_owned(), lr.to_owned())]),
+        ..FitFacts::default()
+    };
+    let law = |fits: [FitFacts; 2], epochs| {
+        let mut script = Script::new();
+        fits.into_iter().for_each(|facts| train(&mut script, facts, epochs, 5, &COMPUTING));
+        script.close().report().law
+    };
+    assert!(law([fit(8, "0.1"), fit(16, "0.2")], 3).is_none());
+    assert!(law([fit(8, "0.1"), fit(8, "0.1")], 3).is_none());
+    assert!(law([fit(8, "0.1"), fit(16, "0.1")], 1).is_none(), "two points of one epoch have no interval");
+    let line = law([fit(8, "0.1"), fit(16, "0.1")], 3).unwrap();
+    assert_eq!((line.x.as_str(), line.y.as_str()), ("batch", "step_s"));
+    assert!(line.slope.high > line.slope.low);
+}
+
+#[test]
+fn a_ledger_of_a_later_lane_begins_with_start_up() {
+    let mut script = Script::new();
+    script.records.retain(|record| !matches!(record, Record::Thread { .. }));
+    let started = Ticks(1_000 + 10 * MS);
+    script.records.push(Record::Thread { lane: 3, name: "trainer".into(), started });
+    let step = Event::Step { start: started, end: Ticks(started.0 + MS), samples: 1, loss: None };
+    let begin = Event::FitBegin { fit: 0, at: started };
+    script.records.extend([begin, step].map(|event| Record::Event { lane: 3, event }));
+    let open = vec![OpenStage { stage: StageId::BETWEEN_EPOCHS, start: started, children: Ticks(0) }];
+    let at = Ticks(started.0 + 5 * MS);
+    script.records.push(Record::State(LaneState { lane: 3, at, open, ..LaneState::default() }));
+    let report = script.report();
+    near(row(&report, "start_up"), 0.01);
+    near(row(&report, "between_epochs"), 0.005);
+    near(row(&report, "unaccounted"), 0.0);
+}

@@ -1,0 +1,147 @@
+//! Summaries: fits, epochs and steps as a report shows them.
+
+use std::collections::BTreeMap;
+
+use laptime_core::{Metric, StageId, Ticks, Timebase};
+
+use crate::epoch::Epoch;
+use crate::fit::Fit;
+use crate::histogram::Histogram;
+use crate::process::Process;
+use crate::report::{EpochSummary, EpochTimes, FitSummary, MetricValue, StepStatistics};
+use crate::statistics::mean;
+use crate::steady::{settling, steady_epoch};
+use crate::step_series::StepSeries;
+use crate::totals::Totals;
+
+/// Where one fit's thread stands at the end of a report.
+struct Standing<'a> {
+    process: &'a Process,
+    timebase: &'a Timebase,
+    end: Ticks,
+    totals: Totals,
+    on_top: StageId,
+}
+
+impl<'a> Standing<'a> {
+    fn new(process: &'a Process, fit: &Fit, timebase: &'a Timebase) -> Self {
+        let extent = process.extent();
+        let lane = process.lanes.get(&fit.lane);
+        let totals = lane.map(|lane| lane.totals_at(extent.end, extent.finished)).unwrap_or_default();
+        let on_top = lane.map_or(StageId::UNACCOUNTED, |lane| lane.stage_on_top());
+        Self { process, timebase, end: extent.end, totals, on_top }
+    }
+
+    fn fit(&self, index: u32, fit: &Fit) -> FitSummary {
+        let facts = &fit.facts;
+        let settling = settling(&fit.steps);
+        let metric = fit.metric().map(|(metric, value)| MetricValue {
+            name: metric_name(metric).to_owned(),
+            value: Some(value).filter(|value| value.is_finite()),
+        });
+        FitSummary {
+            index,
+            label: facts.label.clone(),
+            framework: facts.framework.clone(),
+            rows: facts.rows,
+            batch: facts.batch,
+            parameters: facts.parameters,
+            epochs: fit.complete_epochs().count() as u64,
+            planned_epochs: facts.epochs,
+            wall_s: self.timebase.seconds(fit.wall(self.end)),
+            epoch_s: epoch_times(fit, self.timebase),
+            stages: self.seconds(&fit.ledger(self.end, &self.totals, self.on_top)),
+            warm_up_steps: settling.warm_up_steps(),
+            loss: fit.loss(),
+            metric,
+            settings: facts.settings.clone(),
+        }
+    }
+
+    fn epoch(&self, fit: u32, epoch: &Epoch) -> EpochSummary {
+        let wall_s = self.timebase.seconds(epoch.wall(self.end));
+        let mut followed = epoch.clone();
+        followed.follow(&self.totals);
+        let metrics = epoch.metrics.iter().map(|(metric, value)| {
+            (metric_name(*metric).to_owned(), Some(*value).filter(|value| value.is_finite()))
+        });
+        EpochSummary {
+            fit,
+            index: epoch.index,
+            complete: epoch.complete,
+            wall_s,
+            steps: epoch.steps,
+            samples: epoch.samples,
+            samples_per_s: rate(epoch.samples, wall_s),
+            stages: self.seconds(&epoch.ledger(self.end, &self.totals, self.on_top)),
+            evaluate_s: self.timebase.seconds(followed.evaluate),
+            loss: epoch.loss(),
+            metrics: metrics.collect(),
+        }
+    }
+
+    fn seconds(&self, totals: &Totals) -> BTreeMap<String, f64> {
+        self.process.names.seconds(totals, self.timebase)
+    }
+}
+
+/// Every fit that began, with its epochs.
+pub(crate) fn fits(process: &Process, timebase: &Timebase) -> (Vec<FitSummary>, Vec<EpochSummary>) {
+    let mut fits = Vec::new();
+    let mut epochs = Vec::new();
+    for (index, fit) in process.fits.iter().filter(|(_, fit)| fit.began.is_some()) {
+        let standing = Standing::new(process, fit, timebase);
+        fits.push(standing.fit(*index, fit));
+        epochs.extend(fit.epochs.iter().map(|epoch| standing.epoch(*index, epoch)));
+    }
+    (fits, epochs)
+}
+
+/// Statistics of the steps of all fits; `None` when no step ended.
+pub(crate) fn steps(process: &Process, timebase: &Timebase) -> Option<StepStatistics> {
+    let all = || process.fits.values().map(|fit| &fit.steps).chain([&process.loose_steps]);
+    let add = |of: fn(&StepSeries) -> u64| all().map(of).fold(0, u64::saturating_add);
+    let mut histogram = Histogram::default();
+    all().for_each(|series| histogram.merge(&series.histogram));
+    let (count, ticks) = (add(|series| series.sum.steps), add(|series| series.sum.ticks));
+    let sum_s = timebase.seconds(Ticks(ticks));
+    let quantile = |q| histogram.quantile(q).map(|ticks| ticks * timebase.ns_per_tick * 1e-9);
+    Some(StepStatistics {
+        count,
+        mean_s: sum_s / count.max(1) as f64,
+        p50_s: quantile(0.5)?,
+        p95_s: quantile(0.95)?,
+        samples_per_s: rate(add(|series| series.sum.samples), sum_s),
+    })
+}
+
+/// Mean, first and steady time of the epochs that ended.
+fn epoch_times(fit: &Fit, timebase: &Timebase) -> EpochTimes {
+    let mut before = 0_u64;
+    let times = fit.complete_epochs().map(|epoch| {
+        let time = (before, timebase.seconds(epoch.wall(epoch.began)));
+        before = before.saturating_add(epoch.steps);
+        time
+    });
+    let times: Vec<(u64, f64)> = times.collect();
+    let seconds: Vec<f64> = times.iter().map(|(_, seconds)| *seconds).collect();
+    EpochTimes {
+        mean: mean(&seconds),
+        first: seconds.first().copied(),
+        steady: steady_epoch(&times, settling(&fit.steps)),
+    }
+}
+
+fn rate(amount: u64, seconds: f64) -> Option<f64> {
+    (amount > 0 && seconds > 0.0).then(|| amount as f64 / seconds)
+}
+
+/// The name of a metric in reports.
+fn metric_name(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Loss => "loss",
+        Metric::Accuracy => "accuracy",
+        Metric::ValidationLoss => "validation_loss",
+        Metric::ValidationAccuracy => "validation_accuracy",
+    }
+}

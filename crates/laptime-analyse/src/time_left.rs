@@ -1,0 +1,103 @@
+//! Time left: the sum of steps still to come, with an interval from how the past varied.
+
+use crate::report::Estimate;
+use crate::statistics::{lag_one_correlation, mean, t_width, variance};
+
+/// The share of intervals that hold the truth.
+pub(crate) const LEVEL: f64 = 0.90;
+/// Correlation above this cannot be told from drift with the blocks there are.
+const MOST_CORRELATION: f64 = 0.9;
+/// Correlation that bursts reach too; above it part of the spread is taken for drift.
+const DRIFTING: f64 = 0.45;
+/// How fast the variance of a drift grows with the horizon: 2 for a random walk whose spread is known, and
+/// twice that because a short past shows only part of it. Checked by the coverage tests.
+const DRIFT_GROWTH: f64 = 4.0;
+
+/// What one step costs on average from here on, and how wrong that may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pace {
+    /// Expected mean.
+    pub(crate) mean: f64,
+    /// Standard error of that mean over the steps still to come.
+    pub(crate) error: f64,
+    /// Degrees of freedom behind the error.
+    pub(crate) degrees: f64,
+}
+
+/// The pace of the steps ahead, from block means in time order; `horizon` is their number in blocks.
+///
+/// Single steps know nothing of the variance between moments, so only blocks count. Neighbouring blocks
+/// resemble each other (bursts, drift): their correlation makes the past worth fewer independent
+/// blocks, and the future's own mean varies just the same. What drifts goes on drifting, so the part of
+/// the variance that is correlated grows with the horizon. `None` of fewer than three blocks.
+pub(crate) fn pace(blocks: &[f64], horizon: f64) -> Option<Pace> {
+    if blocks.len() < 3 {
+        return None;
+    }
+    // With nothing ahead the error is multiplied by zero steps; it only has to stay finite.
+    let (count, horizon) = (blocks.len() as f64, horizon.max(1e-3));
+    let (mean, spread) = (mean(blocks)?, variance(blocks)?);
+    // A short series underestimates its own correlation (Kendall 1954).
+    let seen = lag_one_correlation(blocks);
+    let correlation = (seen + (1.0 + 3.0 * seen) / count).clamp(0.0, MOST_CORRELATION);
+    let (past, ahead) = (inflation(count, correlation), inflation(horizon.max(1.0), correlation));
+    // Correlated blocks stay close together, so their spread shows only part of the variance.
+    let full = spread / (1.0 - past / count).max(0.25);
+    let drift = DRIFT_GROWTH * spread * drift_share(correlation) * horizon / count;
+    let variance = full * (past / count + ahead / horizon) + drift;
+    let degrees = (count / past - 1.0).max(2.0);
+    Some(Pace { mean, error: variance.max(0.0).sqrt(), degrees })
+}
+
+/// How many times larger the variance of a mean is because its values are correlated (first order).
+fn inflation(count: f64, correlation: f64) -> f64 {
+    let rest = 1.0 - correlation;
+    let sum = (1.0 + correlation) / rest
+        - 2.0 * correlation * (1.0 - correlation.powf(count)) / (count * rest * rest);
+    sum.clamp(1.0, count.max(1.0))
+}
+
+/// The part of the spread that looks like drift.
+fn drift_share(correlation: f64) -> f64 {
+    ((correlation - DRIFTING) / (MOST_CORRELATION - DRIFTING)).max(0.0)
+}
+
+/// The interval around a sum of times, symmetric in ratios: trouble makes a run longer without limit, luck
+/// makes it shorter only so far.
+pub(crate) fn interval(mean: f64, error: f64, degrees: f64) -> Option<Estimate> {
+    let relative = if mean > 0.0 { error / mean } else { 0.0 };
+    let factor = (t_width(LEVEL, degrees) * relative).exp();
+    let estimate = Estimate { mean, low: mean / factor, high: mean * factor, level: LEVEL };
+    (estimate.mean.is_finite() && estimate.high.is_finite()).then_some(estimate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_told_before_three_blocks() {
+        assert_eq!(pace(&[1.0, 2.0], 5.0), None);
+        assert!(pace(&[1.0, 2.0, 1.5], 5.0).is_some());
+    }
+
+    #[test]
+    fn the_pace_is_the_mean_so_a_stall_that_comes_back_is_paid_for() {
+        let blocks = [1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 5.0];
+        assert_eq!(pace(&blocks, 8.0).unwrap().mean, 2.0);
+    }
+
+    #[test]
+    fn uncorrelated_blocks_have_no_inflation_and_correlated_ones_do() {
+        assert!((inflation(20.0, 0.0) - 1.0).abs() < 1e-12);
+        // (1 + 0.5) / (1 - 0.5) = 3 for a long series.
+        assert!((inflation(1e9, 0.5) - 3.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_interval_never_reaches_below_zero() {
+        let wide = interval(1.0, 50.0, 3.0).unwrap();
+        assert!(wide.low >= 0.0 && wide.high > 50.0);
+        assert_eq!(interval(f64::NAN, 1.0, 3.0), None);
+    }
+}

@@ -1,0 +1,253 @@
+//! Every command and option of `laptime`, with its help.
+
+mod refusal;
+mod values;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub(crate) use refusal::{Stop, unknown_model};
+pub(crate) use values::{BatchSize, DataChoice};
+use values::{
+    parse_count, parse_data, parse_learning_rate, parse_seed, parse_size, parse_threads,
+    parse_validation_share,
+};
+
+/// The optimizers by the names a user types.
+const OPTIMIZERS: [&str; 5] = ["sgd", "momentum", "adam", "adamw", "rmsprop"];
+
+/// Times training epochs and says where each second went
+#[derive(Debug, Parser)]
+#[command(
+    name = "laptime",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    before_help = "Example: laptime demo"
+)]
+pub(crate) struct Args {
+    /// When to use colour; NO_COLOR turns it off in `auto`
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Everywhere")]
+    pub(crate) color: ColorChoice,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Train a small model for a few seconds and report on it
+    Demo(DemoArgs),
+    /// Train a reference model and report where the time goes
+    Train(Box<TrainArgs>),
+    /// Show the report of a run
+    Report(ReportArgs),
+    /// List or remove the runs that are kept
+    Runs(RunsArgs),
+}
+
+/// Colour on the terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    // Plain comments: documented values would make clap print the long form of every help.
+    // On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    // Also into files and pipes.
+    Always,
+    Never,
+}
+
+impl ColorChoice {
+    /// Whether to use colour; `no_color` is the variable NO_COLOR, which counts when it is not empty.
+    pub(crate) fn wanted(self, terminal: bool, no_color: Option<&OsString>) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => terminal && no_color.is_none_or(|value| value.is_empty()),
+        }
+    }
+}
+
+/// Where runs are kept.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Place {
+    /// Folder the runs are kept in [default: $LAPTIME_DIR, else .laptime]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+impl Place {
+    /// The folder: the option, else the variable LAPTIME_DIR, else `.laptime`.
+    pub(crate) fn folder(&self, laptime_dir: Option<OsString>) -> PathBuf {
+        let variable = laptime_dir.filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        self.dir.clone().or(variable).unwrap_or_else(|| Path::new(".laptime").to_owned())
+    }
+}
+
+/// How the result is shown.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct Output {
+    /// Print the report as one JSON document (laptime.report/1)
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Show no progress while it trains
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+/// `laptime demo`.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Example: laptime demo")]
+pub(crate) struct DemoArgs {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// `laptime train`. What is absent is left to the model's defaults.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "\
+Examples:
+  laptime train mlp                         where does the time go?
+  laptime train mlp --rows 1e3,1e4,1e5      how does it grow with the data?
+  laptime train cnn --batch 16,64,256       which batch size is fastest?
+  laptime train mlp --data points.csv       the same on your own rows")]
+pub(crate) struct TrainArgs {
+    /// Which model: linear, mlp or cnn
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+
+    /// Where the rows come from: generated, or a .csv or .npy file with the target last
+    #[arg(long, value_name = "SOURCE", value_parser = parse_data, default_value = "generated", help_heading = "Data")]
+    pub(crate) data: DataChoice,
+    /// Rows to generate; several train one after the other [default: linear 100, mlp 10_000, cnn 1_000]
+    #[arg(long, value_name = "N,…", value_parser = parse_count, allow_negative_numbers = true, value_delimiter = ',', help_heading = "Data")]
+    pub(crate) rows: Vec<u64>,
+    /// Numbers in a row [default: linear 1, mlp 10]
+    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Data")]
+    pub(crate) features: Option<usize>,
+    /// Share of the rows held out to validate on, such as 0.2 [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = parse_validation_share, allow_negative_numbers = true, help_heading = "Data")]
+    pub(crate) validate: Option<f64>,
+
+    /// Hidden layers of the mlp, convolution blocks of the cnn [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
+    pub(crate) layers: Option<usize>,
+    /// Units of a hidden layer, channels of a convolution [default: mlp 64, cnn 32]
+    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
+    pub(crate) width: Option<usize>,
+    /// Side of the convolution kernel [default: 3]
+    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
+    pub(crate) kernel: Option<usize>,
+
+    /// Passes over the data [default: 10]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, help_heading = "Training")]
+    pub(crate) epochs: Option<u64>,
+    /// Rows in a batch, or `full`; several train one after the other [default: 32, linear full]
+    #[arg(long, value_name = "N|full,…", value_delimiter = ',', help_heading = "Training")]
+    pub(crate) batch: Vec<BatchSize>,
+    /// Which optimizer [default: adam, linear sgd]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(OPTIMIZERS), help_heading = "Training")]
+    pub(crate) optimizer: Option<String>,
+    /// Learning rate [default: the optimizer's own]
+    #[arg(long, value_name = "RATE", value_parser = parse_learning_rate, allow_negative_numbers = true, help_heading = "Training")]
+    pub(crate) lr: Option<f64>,
+    /// Decides data, starting weights and the order of rows
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = parse_seed, default_value = "0",
+        allow_negative_numbers = true,
+        help_heading = "Training"
+    )]
+    pub(crate) seed: u64,
+    /// Threads to compute with [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse_threads, help_heading = "Training")]
+    pub(crate) threads: Option<u32>,
+
+    /// What to call the run [default: the model]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// `laptime report`.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "\
+Examples:
+  laptime report              the latest run
+  laptime report mlp          a run by its name
+  laptime report --json       every number, for programs")]
+pub(crate) struct ReportArgs {
+    /// Which run: its name, or its id or the beginning of it [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Print the report as one JSON document (laptime.report/1)
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// `laptime runs`.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "\
+Examples:
+  laptime runs                      what there is
+  laptime runs remove 3f9a2c71      one of them
+  laptime runs remove --failed      all that failed or were killed")]
+pub(crate) struct RunsArgs {
+    /// What to do with them; without it they are listed.
+    #[command(subcommand)]
+    pub(crate) action: Option<RunsAction>,
+    /// Print one JSON document
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// What to do with the runs.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum RunsAction {
+    /// List the runs, newest first (the default)
+    List,
+    /// Remove runs from disk; one that is still running stays
+    Remove(RemoveArgs),
+}
+
+/// `laptime runs remove`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(before_help = "Example: laptime runs remove --failed")]
+#[group(required = true, multiple = false)]
+pub(crate) struct RemoveArgs {
+    /// Which runs: names, ids or beginnings of ids
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// All runs that failed or were killed
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// All runs
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// The command line understood, or why to stop here.
+pub(crate) fn parse(command_line: impl IntoIterator<Item = OsString>) -> Result<Args, Stop> {
+    let words: Vec<OsString> = command_line.into_iter().collect();
+    Args::try_parse_from(&words).map_err(|error| Stop::from_clap(&error, &words))
+}
+
+#[cfg(test)]
+mod tests;

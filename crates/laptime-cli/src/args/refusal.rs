@@ -1,0 +1,122 @@
+//! A command line that was not understood, in the words of every other failure.
+
+use std::error::Error;
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::failure::{EXIT_USAGE, Failure, closest};
+
+/// Why not to go on after reading the command line.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Help or version: show the text and end with that code; only code 0 goes to standard output.
+    Show {
+        /// What to show.
+        text: String,
+        /// The code to end with.
+        exit: u8,
+    },
+    /// It was typed wrong.
+    Refused(Failure),
+}
+
+impl Stop {
+    /// What clap found, with the command line it found it in.
+    pub(super) fn from_clap(error: &clap::Error, words: &[OsString]) -> Self {
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                Self::Show { text: error.to_string(), exit: 0 }
+            }
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                Self::Show { text: error.to_string(), exit: EXIT_USAGE }
+            }
+            _ => Self::Refused(refused(error, words)),
+        }
+    }
+}
+
+/// The failure for a model laptime does not have.
+pub(crate) fn unknown_model(typed: &str, known: &[&str]) -> Failure {
+    let failure = Failure::usage(format!("could not train `{typed}`"))
+        .because(format!("there is no model `{typed}`; there are {}", known.join(", ")));
+    match closest(typed, known.iter().copied()) {
+        Some(meant) => failure.hint(format!("did you mean `laptime train {meant}`?")),
+        None => failure.hint(format!("laptime train {}", known.first().unwrap_or(&"mlp"))),
+    }
+}
+
+fn refused(error: &clap::Error, words: &[OsString]) -> Failure {
+    let typed: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    Failure::usage(format!("could not understand `laptime {}`", typed.join(" ")))
+        .because(because(error))
+        .hint(suggestion(error).unwrap_or_else(|| help_command(&typed)))
+}
+
+fn because(error: &clap::Error) -> String {
+    let (option, value) = (told_name(error, ContextKind::InvalidArg), told(error, ContextKind::InvalidValue));
+    match error.kind() {
+        ErrorKind::ValueValidation => {
+            let why = error.source().map(ToString::to_string).unwrap_or_default();
+            format!("`{value}` is no value for {option}: {why}")
+        }
+        ErrorKind::InvalidValue if value.is_empty() => format!("{option} needs a value"),
+        ErrorKind::InvalidValue => {
+            format!("`{value}` is no value for {option}: it can be {}", told(error, ContextKind::ValidValue))
+        }
+        ErrorKind::UnknownArgument => format!("there is no option or argument `{option}` here"),
+        ErrorKind::InvalidSubcommand => {
+            format!("there is no command `{}`", told(error, ContextKind::InvalidSubcommand))
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let any = if option.contains(',') { "one of " } else { "" };
+            format!("{any}{option} is missing")
+        }
+        ErrorKind::ArgumentConflict => conflict(error),
+        _ => first_line(error),
+    }
+}
+
+fn conflict(error: &clap::Error) -> String {
+    let (one, other) = (told_name(error, ContextKind::InvalidArg), told_name(error, ContextKind::PriorArg));
+    if one == other { format!("{one} was given twice") } else { format!("{one} does not go with {other}") }
+}
+
+/// Clap's own words, for what has no words of ours.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+fn suggestion(error: &clap::Error) -> Option<String> {
+    let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    let meant = kinds.into_iter().map(|kind| told(error, kind)).find(|meant| !meant.is_empty())?;
+    Some(format!("did you mean `{meant}`?"))
+}
+
+/// The help of the command that was meant, as far as it can be told.
+fn help_command(typed: &[String]) -> String {
+    let commands = ["demo", "train", "report", "runs", "remove"];
+    let path: String = typed
+        .iter()
+        .take_while(|word| commands.contains(&word.as_str()))
+        .map(|command| format!("{command} "))
+        .collect();
+    format!("laptime {path}--help")
+}
+
+/// The name of an option or argument as it is typed, without clap's brackets and the name of its value.
+fn told_name(error: &clap::Error, kind: ContextKind) -> String {
+    let name = told(error, kind);
+    let name = name.split(' ').next().unwrap_or_default();
+    name.trim_matches(['<', '>', '[', ']', '.']).replace('|', ", ")
+}
+
+fn told(error: &clap::Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => texts.join(", "),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,6 @@
+//! The commands: file name = command.
+
+pub(crate) mod demo;
+pub(crate) mod report;
+pub(crate) mod runs;
+pub(crate) mod train;

@@ -1,0 +1,19 @@
+//! `laptime demo`: a small CNN on generated data, long enough to show where its time goes.
+
+use laptime_core::Anchor;
+use laptime_train::{ModelKind, Plan};
+
+use super::train::{Session, train};
+use crate::Ending;
+use crate::args::DemoArgs;
+use crate::failure::Failure;
+use crate::screen::Screen;
+
+/// Enough epochs for a steady state, few enough to end in seconds.
+const EPOCHS: u64 = 5;
+
+pub(crate) fn run(began: &Anchor, args: &DemoArgs, screen: &Screen) -> Result<Ending, Failure> {
+    let plan = Plan { epochs: EPOCHS, validate: 0.2, ..Plan::new(ModelKind::Cnn) };
+    let session = Session { name: "demo".into(), place: &args.place, output: args.output };
+    train(began, &[plan], &session, screen)
+}

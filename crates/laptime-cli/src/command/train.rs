@@ -1,0 +1,204 @@
+//! `laptime train`: trains reference models, recorded, and reports on them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use laptime_core::{Anchor, RunMeta, Status};
+use laptime_record::{Finished, Options, Recorder};
+use laptime_store::salvage_rings;
+use laptime_train::{DataSource, ModelKind, OptimizerKind, Plan, Prepared, TrainError};
+
+use crate::Ending;
+use crate::args::{BatchSize, DataChoice, Output, Place, TrainArgs, unknown_model};
+use crate::failure::{EXIT_USAGE, Failure};
+use crate::live::Live;
+use crate::screen::Screen;
+use crate::study::Study;
+use crate::text::{report_text, shown};
+
+/// What a training is called, where it is kept and how it is shown.
+pub(crate) struct Session<'a> {
+    pub(crate) name: String,
+    pub(crate) place: &'a Place,
+    pub(crate) output: Output,
+}
+
+pub(crate) fn run(began: &Anchor, args: &TrainArgs, screen: &Screen) -> Result<Ending, Failure> {
+    let plans = plans(args)?;
+    let name = args.name.clone().unwrap_or_else(|| args.model.clone());
+    let session = Session { name, place: &args.place, output: args.output };
+    train(began, &plans, &session, screen)
+}
+
+/// One plan for each number of rows and each batch size that was asked for.
+fn plans(args: &TrainArgs) -> Result<Vec<Plan>, Failure> {
+    let known = ModelKind::ALL.map(ModelKind::name);
+    let model: ModelKind = args.model.parse().map_err(|_| unknown_model(&args.model, &known))?;
+    let base = base_plan(model, args)?;
+    let rows: Vec<Option<u64>> =
+        if args.rows.is_empty() { vec![base.rows] } else { args.rows.iter().copied().map(Some).collect() };
+    let batches: Vec<Option<usize>> = if args.batch.is_empty() {
+        vec![base.batch]
+    } else {
+        args.batch.iter().map(|batch| batch_rows(*batch)).collect()
+    };
+    let plan = |rows, batch| Plan { rows, batch, ..base.clone() };
+    Ok(rows.iter().flat_map(|rows| batches.iter().map(move |batch| plan(*rows, *batch))).collect())
+}
+
+fn batch_rows(batch: BatchSize) -> Option<usize> {
+    match batch {
+        BatchSize::Full => None,
+        BatchSize::Rows(rows) => Some(usize::try_from(rows).unwrap_or(usize::MAX)),
+    }
+}
+
+fn base_plan(model: ModelKind, args: &TrainArgs) -> Result<Plan, Failure> {
+    let defaults = Plan::new(model);
+    let optimizer = match &args.optimizer {
+        Some(name) => {
+            name.parse::<OptimizerKind>().map_err(|error| not_trained(args.model.as_str(), &error))?
+        }
+        None => defaults.optimizer,
+    };
+    Ok(Plan {
+        data: match &args.data {
+            DataChoice::Generated => DataSource::Generated,
+            DataChoice::File(path) => DataSource::File(path.clone()),
+        },
+        features: args.features,
+        epochs: args.epochs.unwrap_or(defaults.epochs),
+        seed: args.seed,
+        threads: args.threads.unwrap_or(defaults.threads),
+        layers: args.layers.unwrap_or(defaults.layers),
+        width: args.width.unwrap_or(defaults.width),
+        kernel: args.kernel.unwrap_or(defaults.kernel),
+        optimizer,
+        lr: args.lr,
+        validate: args.validate.unwrap_or(defaults.validate),
+        ..defaults
+    })
+}
+
+fn not_trained(model: &str, error: &TrainError) -> Failure {
+    let mut failure = Failure::new(format!("could not train `{model}`")).caused_by(error);
+    if let TrainError::Open { path, .. } = error {
+        failure.asked = format!("could not train `{model}` on {}", path.display());
+    }
+    failure.hint = error.hint();
+    if error.is_bad_request() {
+        failure.exit = EXIT_USAGE;
+    }
+    failure
+}
+
+/// Trains one plan after the other as one run. Everything is checked before anything is written.
+pub(crate) fn train(
+    began: &Anchor,
+    plans: &[Plan],
+    session: &Session<'_>,
+    screen: &Screen,
+) -> Result<Ending, Failure> {
+    let model = plans.first().map_or("", |plan| plan.model.name());
+    let refused = |error: TrainError| not_trained(model, &error);
+    let prepared: Vec<Prepared> =
+        plans.iter().map(Prepared::new).collect::<Result<_, _>>().map_err(refused)?;
+    salvage_rings();
+    let stop = stop_on_request();
+    let recorder = Recorder::start(&options(began, &prepared, session));
+    let mut warned = warn_if_not_kept(&recorder, screen);
+    let live = Live::follow(recorder.run().filter(|_| !session.output.quiet), screen);
+    let outcome = train_all(prepared, &recorder, &stop);
+    drop(live);
+    let finished = finish(recorder, &outcome);
+    if finished.unsaved.is_some() && !warned {
+        warned = true;
+        screen.note("warning: the run could not be kept in full; the report says what is missing");
+    }
+    let kept = finished.run.clone().filter(|_| !warned).map(|run| shown_path(&run));
+    show(finished, kept.as_deref(), session, screen)?;
+    match outcome {
+        Ok(Ending::Interrupted) => Ok(Ending::Interrupted),
+        Ok(Ending::Done) => Ok(Ending::Done),
+        Err(error) => {
+            let failure = Failure { exit: crate::failure::EXIT_FAILED, ..not_trained(model, &error) };
+            Err(match kept {
+                Some(kept) => failure.kept(format!("the run as failed, in {kept}")),
+                None => failure,
+            })
+        }
+    }
+}
+
+/// Set by Ctrl-C and by a request to terminate; a second Ctrl-C ends the program at once.
+fn stop_on_request() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    // Where no handler can be installed, Ctrl-C ends the program and the run is kept as killed.
+    let _ = ctrlc::set_handler(move || {
+        if told.swap(true, Ordering::Relaxed) {
+            std::process::abort();
+        }
+    });
+    stop
+}
+
+fn options(began: &Anchor, prepared: &[Prepared], session: &Session<'_>) -> Options {
+    let meta = RunMeta {
+        name: session.name.clone(),
+        command: std::env::args().collect(),
+        frameworks: vec!["burn".into()],
+        device: Some("cpu".into()),
+        threads: prepared.first().map(Prepared::threads),
+        engine: prepared.first().map(|first| first.engine().to_owned()),
+        ..RunMeta::default()
+    };
+    let root = session.place.folder(std::env::var_os("LAPTIME_DIR"));
+    Options { root: Some(root), meta, rank: 0, began: Some(*began) }
+}
+
+fn warn_if_not_kept(recorder: &Recorder, screen: &Screen) -> bool {
+    let Some(error) = recorder.trouble() else { return false };
+    screen.note(&format!("warning: this run will not be kept: {error}"));
+    true
+}
+
+fn train_all(prepared: Vec<Prepared>, recorder: &Recorder, stop: &AtomicBool) -> Result<Ending, TrainError> {
+    for one in prepared {
+        if one.train(recorder, stop)?.interrupted {
+            return Ok(Ending::Interrupted);
+        }
+    }
+    Ok(Ending::Done)
+}
+
+fn finish(recorder: Recorder, outcome: &Result<Ending, TrainError>) -> Finished {
+    match outcome {
+        Ok(Ending::Done) => recorder.finish(Status::Finished, None),
+        Ok(Ending::Interrupted) => recorder.finish(Status::Killed, Some("interrupted".into())),
+        Err(error) => recorder.finish(Status::Failed, Some(error.to_string())),
+    }
+}
+
+fn show(
+    finished: Finished,
+    kept: Option<&str>,
+    session: &Session<'_>,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let report = Study::of_finished(finished)
+        .report()
+        .map_err(|error| Failure::new("could not report on the run").caused_by(&error))?;
+    if session.output.json {
+        screen.show_json(&report)
+    } else {
+        screen.show(report_text(&report, kept, &screen.style).trim_end());
+        Ok(())
+    }
+}
+
+/// A path as a user would type it: relative where it lies below the current folder.
+pub(crate) fn shown_path(path: &std::path::Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    shown(&path.strip_prefix(here).unwrap_or(path).display().to_string())
+}

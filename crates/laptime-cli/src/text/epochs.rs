@@ -1,0 +1,237 @@
+//! The laps: one row an epoch, its wall time split into the stages that matter.
+
+use laptime_analyse::{EpochSummary, FitSummary, Report};
+
+use super::epoch_unit::EpochUnit;
+use super::fits::{epoch_times, own_facts};
+use super::style::{Emphasis, Style};
+use super::table::{Align, Cell, Column, Table};
+use super::units::{self, UNKNOWN};
+use super::words::{metric_column, metric_value, stage_column};
+use super::wrap::{shortened, wrapped};
+
+/// A stage below this share of every epoch together goes into `rest` from the start.
+const MATTERS: f64 = 0.005;
+
+/// What a column of the table shows.
+#[derive(Clone, Debug, PartialEq)]
+enum Shown {
+    Epoch,
+    Wall,
+    Stage(String),
+    Rest,
+    Evaluate,
+    Steps,
+    Rate,
+    Loss,
+    Metric(String),
+}
+
+/// The table of epochs with what explains it; empty when no epoch began.
+pub(crate) fn epochs_text(report: &Report, style: &Style) -> String {
+    if report.epochs.is_empty() {
+        return String::new();
+    }
+    let unit = EpochUnit::of(&report.epochs);
+    let mut shown = columns_of(report);
+    let mut hidden = Vec::new();
+    while table(report, &shown, &unit).width() > style.width {
+        let Some(least) = least_important(report, &shown) else { break };
+        hidden.push(shown.remove(least));
+    }
+    let mut text = table(report, &shown, &unit).drawn(style);
+    for note in notes(report, &shown, &hidden, &unit) {
+        for line in wrapped(&note, style.width, "", "  ") {
+            text.push_str(&format!("{}\n", style.paint(&style.fitted(&line), Emphasis::Dim)));
+        }
+    }
+    text
+}
+
+fn columns_of(report: &Report) -> Vec<Shown> {
+    let mut shown = vec![Shown::Epoch, Shown::Wall];
+    let stages = stage_order(report).into_iter().filter(|stage| stage_share(report, stage) >= MATTERS);
+    shown.extend(stages.map(Shown::Stage));
+    shown.push(Shown::Rest);
+    if report.epochs.iter().any(|epoch| epoch.evaluate_s > 0.0) {
+        shown.push(Shown::Evaluate);
+    }
+    if steps_of_every_epoch(report).is_none() {
+        shown.push(Shown::Steps);
+    }
+    shown.push(Shown::Rate);
+    if report.epochs.iter().any(|epoch| epoch.loss.is_some()) {
+        shown.push(Shown::Loss);
+    }
+    shown.extend(metric_of(report).map(Shown::Metric));
+    shown
+}
+
+/// Every stage seen within an epoch, in the order of the ledger; time nobody claims is part of `rest`.
+fn stage_order(report: &Report) -> Vec<String> {
+    let ledger = report.ledger.iter().map(|row| row.stage.clone());
+    let mut order: Vec<String> = ledger.filter(|stage| stage_share(report, stage) > 0.0).collect();
+    for stage in report.epochs.iter().flat_map(|epoch| epoch.stages.keys()) {
+        if !order.contains(stage) {
+            order.push(stage.clone());
+        }
+    }
+    order.retain(|stage| stage != "unaccounted");
+    order
+}
+
+fn stage_share(report: &Report, stage: &str) -> f64 {
+    let wall: f64 = report.epochs.iter().map(|epoch| epoch.wall_s).sum();
+    let spent: f64 = report.epochs.iter().filter_map(|epoch| epoch.stages.get(stage)).sum();
+    if wall > 0.0 { spent / wall } else { 0.0 }
+}
+
+/// The metric that says most, unless it is the loss, which has its own column.
+fn metric_of(report: &Report) -> Option<String> {
+    let best = report.fits.iter().rev().find_map(|fit| fit.metric.as_ref())?;
+    let told = report.epochs.iter().any(|epoch| epoch.metrics.contains_key(&best.name));
+    (best.name != "loss" && told).then(|| best.name.clone())
+}
+
+/// Steps of an epoch, when every complete epoch has as many and none is cut short.
+fn steps_of_every_epoch(report: &Report) -> Option<u64> {
+    let first = report.epochs.first()?.steps;
+    report.epochs.iter().all(|epoch| epoch.steps == first && epoch.complete).then_some(first)
+}
+
+/// Which column to give up next. Stages are missed by their share of the time; the numbers are set so that a
+/// stage of a tenth is worth a column of its own, and one of a fiftieth is not.
+fn least_important(report: &Report, shown: &[Shown]) -> Option<usize> {
+    let importance = |column: &Shown| match column {
+        Shown::Epoch | Shown::Wall | Shown::Rest => None,
+        Shown::Stage(stage) => Some(stage_share(report, stage)),
+        Shown::Steps => Some(0.04),
+        Shown::Evaluate => Some(0.06),
+        Shown::Rate => Some(0.12),
+        Shown::Metric(_) => Some(0.15),
+        Shown::Loss => Some(0.3),
+    };
+    let ranked = shown.iter().enumerate().filter_map(|(at, column)| Some((at, importance(column)?)));
+    ranked.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
+fn table(report: &Report, shown: &[Shown], unit: &EpochUnit) -> Table {
+    let mut table = Table::new(shown.iter().enumerate().map(|(at, column)| head(column, at)).collect());
+    for fit in &report.fits {
+        let epochs: Vec<&EpochSummary> =
+            report.epochs.iter().filter(|epoch| epoch.fit == fit.index).collect();
+        if report.fits.len() > 1 {
+            table.line(fit_line(fit, &report.fits), Emphasis::Bold);
+        }
+        add_rows(&mut table, &epochs, report.fits.len(), shown, unit);
+    }
+    let known = |epoch: &&EpochSummary| report.fits.iter().any(|fit| fit.index == epoch.fit);
+    let strays: Vec<&EpochSummary> = report.epochs.iter().filter(|epoch| !known(epoch)).collect();
+    add_rows(&mut table, &strays, 1, shown, unit);
+    table
+}
+
+fn head(column: &Shown, at: usize) -> Column {
+    match column {
+        Shown::Epoch => Column::new("epoch", Align::Right),
+        Shown::Wall => Column::new("wall", Align::Right),
+        // Stages stand close together after an equals sign: they are the parts of the wall time.
+        Shown::Stage(stage) => {
+            let title = shortened(&stage_column(stage), 8);
+            Column::new(if at == 2 { format!("= {title}") } else { title }, Align::Right).gap(1)
+        }
+        Shown::Rest => Column::new("rest", Align::Right).gap(1),
+        Shown::Evaluate => Column::new("eval", Align::Right),
+        Shown::Steps => Column::new("steps", Align::Right),
+        Shown::Rate => Column::new("samples/s", Align::Right),
+        Shown::Loss => Column::new("loss", Align::Right),
+        Shown::Metric(name) => Column::new(shortened(&metric_column(name), 10), Align::Right),
+    }
+}
+
+/// A fit among others: what sets it apart and how long its epochs took.
+fn fit_line(fit: &FitSummary, fits: &[FitSummary]) -> String {
+    let mut facts = vec![format!("fit {}", fit.index + 1)];
+    facts.extend(own_facts(fit, fits));
+    facts.extend(epoch_times(fit).map(|times| times.replace("   ", " · ")));
+    facts.join(" · ")
+}
+
+/// Long fits show how they began and how they ended; what lies between is counted.
+fn add_rows(table: &mut Table, epochs: &[&EpochSummary], fits: usize, shown: &[Shown], unit: &EpochUnit) {
+    let (most, ends) = if fits > 1 { (5, 2) } else { (12, 3) };
+    let decimals = unit.decimals(epochs);
+    let rows = |table: &mut Table, some: &[&EpochSummary]| {
+        for epoch in some {
+            table.row(shown.iter().map(|column| cell(epoch, column, shown, unit, decimals)).collect());
+        }
+    };
+    if epochs.len() <= most {
+        return rows(table, epochs);
+    }
+    rows(table, &epochs[..ends]);
+    let between = units::count((epochs.len() - 2 * ends) as u64);
+    table.line(format!("    … {between} epochs between these (--json has all)"), Emphasis::Dim);
+    rows(table, &epochs[epochs.len() - ends..]);
+}
+
+fn cell(epoch: &EpochSummary, column: &Shown, shown: &[Shown], unit: &EpochUnit, decimals: usize) -> Cell {
+    let time = |seconds: f64| unit.shown(seconds, decimals);
+    match column {
+        Shown::Epoch => format!("{}{}", epoch.index + 1, if epoch.complete { "" } else { "*" }).into(),
+        Shown::Wall => Cell::painted(time(epoch.wall_s), Emphasis::Bold),
+        Shown::Stage(stage) => {
+            epoch.stages.get(stage).map_or_else(|| UNKNOWN.to_owned(), |s| time(*s)).into()
+        }
+        Shown::Rest => Cell::painted(time(rest_of(epoch, shown)), Emphasis::Dim),
+        Shown::Evaluate if epoch.evaluate_s <= 0.0 => UNKNOWN.into(),
+        Shown::Evaluate => time(epoch.evaluate_s).into(),
+        Shown::Steps => units::count(epoch.steps).into(),
+        Shown::Rate => units::or_unknown(epoch.samples_per_s, units::per_second).into(),
+        Shown::Loss => units::or_unknown(epoch.loss, units::number).into(),
+        Shown::Metric(name) => metric_value(name, epoch.metrics.get(name).copied().flatten()).into(),
+    }
+}
+
+/// What the stages without a column took: the row adds up whatever the width.
+fn rest_of(epoch: &EpochSummary, shown: &[Shown]) -> f64 {
+    let columns = shown.iter().filter_map(|column| match column {
+        Shown::Stage(stage) => epoch.stages.get(stage),
+        _ => None,
+    });
+    let rest = epoch.wall_s - columns.sum::<f64>();
+    // Rounding may leave a hair below nothing; what is not a number stays so and shows as unknown.
+    if rest < 0.0 { 0.0 } else { rest }
+}
+
+fn notes(report: &Report, shown: &[Shown], hidden: &[Shown], unit: &EpochUnit) -> Vec<String> {
+    let steps =
+        steps_of_every_epoch(report).map(|steps| format!("; {} an epoch", units::counted(steps, "step")));
+    let mut first = format!("times in {}{}", unit.name, steps.unwrap_or_default());
+    let folded: Vec<String> = stage_order(report)
+        .into_iter()
+        .filter(|stage| !shown.contains(&Shown::Stage(stage.clone())))
+        .map(|stage| stage_column(&stage))
+        .chain(["unaccounted".to_owned()])
+        .collect();
+    first.push_str(&format!("; rest: {}", folded.join(", ")));
+    if report.epochs.iter().any(|epoch| !epoch.complete) {
+        first.push_str("; *: not complete");
+    }
+    let mut lost: Vec<String> = hidden.iter().filter_map(lost_title).collect();
+    lost.reverse();
+    let second = format!("not shown at this width: {} (--json has all)", lost.join(", "));
+    if lost.is_empty() { vec![first] } else { vec![first, second] }
+}
+
+/// The head of a column that is gone; a stage is not, it is part of `rest`.
+fn lost_title(column: &Shown) -> Option<String> {
+    match column {
+        Shown::Evaluate => Some("eval".to_owned()),
+        Shown::Steps => Some("steps".to_owned()),
+        Shown::Rate => Some("samples/s".to_owned()),
+        Shown::Loss => Some("loss".to_owned()),
+        Shown::Metric(name) => Some(metric_column(name)),
+        Shown::Epoch | Shown::Wall | Shown::Rest | Shown::Stage(_) => None,
+    }
+}

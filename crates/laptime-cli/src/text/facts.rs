@@ -1,0 +1,176 @@
+//! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
+
+use laptime_analyse::{Law, LedgerRow, OpenStageSummary, Report};
+
+use super::fits::epoch_times;
+use super::style::{Emphasis, Style};
+use super::units;
+use super::words::stage_name;
+use super::wrap::{shown, wrapped};
+
+/// Letters the labels take, so that all facts begin in one column.
+const LABEL: usize = 11;
+
+/// A share of waiting worth a word.
+const MUCH_WAITING: f64 = 0.05;
+
+/// Threads told about one by one.
+const MOST_THREADS: usize = 4;
+
+/// All facts of a run that can be told, one paragraph each.
+pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
+    let facts = [
+        ("epoch time", epoch_time(report)),
+        ("step time", step_time(report)),
+        ("data", Some(data(report))),
+        ("memory", memory(report)),
+        ("machine", machine(report)),
+        ("threads", threads(report)),
+        ("laptime", Some(own_cost(report))),
+        ("law", report.law.as_ref().map(law)),
+    ];
+    facts.iter().filter_map(|(label, fact)| Some(labelled(label, fact.as_deref()?, style))).collect()
+}
+
+/// A label and its text, wrapped under itself.
+fn labelled(label: &str, text: &str, style: &Style) -> String {
+    let room = style.width.saturating_sub(LABEL + 1);
+    let lines: Vec<String> = text.lines().flat_map(|line| wrapped(line, room, "", "")).collect();
+    let label = style.paint(&format!("{label:<LABEL$} "), Emphasis::Dim);
+    let margin = " ".repeat(LABEL + 1);
+    let numbered = lines.iter().enumerate();
+    numbered
+        .map(|(at, line)| format!("{}{}\n", if at == 0 { &label } else { &margin }, style.fitted(line)))
+        .collect()
+}
+
+/// The epoch times of a single fit; several have them in their own lines.
+fn epoch_time(report: &Report) -> Option<String> {
+    let [fit] = report.fits.as_slice() else { return None };
+    epoch_times(fit)
+}
+
+fn step_time(report: &Report) -> Option<String> {
+    let steps = report.steps?;
+    let (mean, median, p95) =
+        (units::duration(steps.mean_s), units::duration(steps.p50_s), units::duration(steps.p95_s));
+    let rate = steps.samples_per_s.map(|rate| format!("   {}", units::rate(rate))).unwrap_or_default();
+    Some(format!("mean {mean}   median {median}   p95 {p95}{rate}"))
+}
+
+fn data(report: &Report) -> String {
+    let moved = &report.transfer;
+    let mut facts = vec![to_the_model(report)];
+    if moved.file_read_bytes > 0 {
+        facts.push(format!("{} read from data files", units::bytes(moved.file_read_bytes)));
+    }
+    facts.push(match moved.storage_read_bytes {
+        Some(bytes) => format!("{} read from storage", units::bytes(bytes)),
+        None => "reads from storage not known".to_owned(),
+    });
+    let told = |bytes: Option<u64>, what: &str| {
+        bytes.filter(|bytes| *bytes > 0).map(|bytes| format!("{} {what}", units::bytes(bytes)))
+    };
+    facts.extend(told(moved.host_to_device_bytes, "copied to the device"));
+    facts.extend(told(moved.between_ranks_bytes, "between ranks"));
+    facts.extend(told(moved.network_bytes, "over the network, other programs' too"));
+    facts.join("; ")
+}
+
+/// Bytes an epoch where all epochs are whole and of one fit; else a mean would mix what differs.
+fn to_the_model(report: &Report) -> String {
+    let (bytes, epochs) = (report.transfer.batch_bytes, report.epochs.len() as u64);
+    let alike = report.fits.len() == 1 && report.epochs.iter().all(|epoch| epoch.complete);
+    if alike && epochs > 1 {
+        return format!("{} an epoch to the model", units::bytes(bytes / epochs));
+    }
+    format!("{} to the model", units::bytes(bytes))
+}
+
+fn memory(report: &Report) -> Option<String> {
+    let memory = &report.memory;
+    let mut facts = Vec::new();
+    facts.extend(memory.peak_rss_bytes.map(|bytes| format!("peak {}", units::bytes(bytes))));
+    facts.extend(memory.peak_device_bytes.map(|bytes| format!("{} on the device", units::bytes(bytes))));
+    let swapped = memory.swapped_bytes.filter(|bytes| *bytes > 0);
+    facts.extend(swapped.map(|bytes| format!("{} swapped out", units::bytes(bytes))));
+    let faults = memory.major_faults.filter(|faults| *faults > 0);
+    facts.extend(faults.map(|faults| format!("{} waited for storage", units::counted(faults, "page fault"))));
+    (!facts.is_empty()).then(|| facts.join("; "))
+}
+
+fn machine(report: &Report) -> Option<String> {
+    let (machine, cpus) = (&report.machine, report.run.cpus);
+    let mut facts = Vec::new();
+    let busy =
+        machine.cpu_s.filter(|_| report.wall_s > 0.0).map(|cpu| units::three_digits(cpu / report.wall_s));
+    facts.extend(busy.map(|busy| format!("{busy} of {} busy", units::counted(u64::from(cpus), "CPU"))));
+    let held = machine.throttled_s.filter(|held| *held > report.wall_s * 0.01);
+    facts.extend(held.map(|held| format!("held back {} by its CPU quota", units::duration(held))));
+    let waited = machine.cpu_pressure.filter(|share| *share > MUCH_WAITING);
+    facts.extend(
+        waited.map(|share| format!("some task waited for a CPU {} of the time", units::percent(share))),
+    );
+    let load = machine.peak_load.filter(|load| *load > f64::from(cpus) * 1.5);
+    facts.extend(load.map(|load| format!("load up to {}", units::number(load))));
+    (!facts.is_empty()).then(|| facts.join("; "))
+}
+
+/// What the other threads and the loader workers did most.
+fn threads(report: &Report) -> Option<String> {
+    let threads = report.threads.iter().map(|thread| thread_line(&shown(&thread.name), &thread.ledger));
+    let workers = report.workers.iter().flatten();
+    let workers = workers.map(|worker| thread_line(&format!("worker {}", worker.index), &worker.ledger));
+    let mut lines: Vec<String> = threads.chain(workers).collect();
+    if lines.len() > MOST_THREADS {
+        let more = lines.len() - MOST_THREADS;
+        lines.truncate(MOST_THREADS);
+        lines.push(format!("and {more} more (--json has all)"));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn thread_line(name: &str, ledger: &[LedgerRow]) -> String {
+    let mut rows: Vec<&LedgerRow> = ledger.iter().filter(|row| row.seconds > 0.0).collect();
+    rows.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let most =
+        rows.iter().take(3).map(|row| format!("{} {}", stage_name(&row.stage), units::duration(row.seconds)));
+    format!("{name}: {}", most.collect::<Vec<_>>().join(", "))
+}
+
+fn own_cost(report: &Report) -> String {
+    let cost = &report.overhead;
+    let spans = units::counted(cost.spans, "span");
+    let each = cost.span_cost_ns.map(|ns| format!(" of {}", units::duration(ns * 1e-9))).unwrap_or_default();
+    let (seconds, share) = (units::duration(cost.seconds), units::percent(cost.share));
+    format!("its own cost {seconds}, {share} of the time ({spans}{each})")
+}
+
+/// The law as a sentence: `epoch time = 0.9 ms + 12.4 us × rows   (95 %: 12.2–12.6 us)`.
+fn law(law: &Law) -> String {
+    let what = match law.y.as_str() {
+        "epoch_s" => "epoch time".to_owned(),
+        "step_s" => "step time".to_owned(),
+        other => shown(other),
+    };
+    let (start, slope) = (law.intercept.mean, law.slope.mean);
+    let sign = if slope < 0.0 { "-" } else { "+" };
+    let (start, each) = (units::duration(start), units::duration(slope.abs()));
+    let (level, ends) = (units::percent(law.slope.level), units::interval(law.slope.low, law.slope.high));
+    format!("{what} = {start} {sign} {each} × {}   ({level}: {ends})", shown(&law.x))
+}
+
+/// Where a dead process was: `died in backward (open for 3.20 ms)`.
+pub(crate) fn open_stages_lines(open: &[OpenStageSummary]) -> Vec<String> {
+    let mut threads: Vec<&str> = open.iter().map(|stage| stage.thread.as_str()).collect();
+    threads.dedup();
+    let lines = threads.iter().enumerate().map(|(at, thread)| {
+        let stages = open.iter().filter(|stage| stage.thread == *thread);
+        let path: Vec<String> = stages
+            .map(|open| format!("{} (open for {})", stage_name(&open.stage), units::duration(open.open_s)))
+            .collect();
+        let place = if at == 0 { String::new() } else { format!("thread {}: ", shown(thread)) };
+        format!("{place}died in {}", path.join(", within it "))
+    });
+    lines.collect()
+}

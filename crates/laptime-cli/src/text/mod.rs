@@ -1,0 +1,27 @@
+//! From findings to the terminal: pure functions that return text, never print it.
+
+mod bar;
+mod epoch_unit;
+mod epochs;
+mod facts;
+mod fits;
+mod ledger;
+mod progress;
+mod report;
+mod runs;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod snapshots;
+mod style;
+mod table;
+mod units;
+mod warnings;
+mod words;
+mod wrap;
+
+pub(crate) use progress::progress_line;
+pub(crate) use report::report_text;
+pub(crate) use runs::{RunRow, runs_text};
+pub(crate) use style::{Emphasis, Style};
+pub(crate) use wrap::{shown, wrapped};

@@ -1,0 +1,118 @@
+//! The line that moves while a run is running.
+
+use laptime_analyse::{EpochSummary, FitSummary, Report};
+
+use super::bar::stage_bar;
+use super::style::Style;
+use super::units;
+use super::wrap::{shortened, shown};
+
+/// The narrowest bar of stages worth drawing, with its brackets, and the widest.
+const BAR: (usize, usize) = (10, 22);
+
+/// A part of the line; of two that do not both fit, the one with the higher rank stays.
+struct Part {
+    rank: u8,
+    text: String,
+}
+
+/// Where the training is, how fast, how long still and what takes the time, in at most `style.width` letters.
+pub(crate) fn progress_line(report: &Report, style: &Style) -> String {
+    let mut parts = parts(report);
+    let shares = stage_shares(report);
+    // The bar is a part like the others: where it stands in rank decides what goes before it does.
+    let mut bar = if shares.is_empty() { 0 } else { BAR.0 + 2 };
+    while width_of(&parts) + bar > style.width && parts.len() > 1 {
+        match parts.iter().map(|part| part.rank).min() {
+            Some(least) if bar == 0 || least < BAR_RANK => parts.retain(|part| part.rank != least),
+            _ => bar = 0,
+        }
+    }
+    let line = parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("  ");
+    let line = style.fitted(&shortened(line.trim_start(), style.width));
+    if bar == 0 {
+        return line;
+    }
+    let room = (style.width - line.chars().count() - 2).min(BAR.1);
+    format!("{line}  [{}]", stage_bar(&shares, room.saturating_sub(2), style))
+}
+
+/// Above name, fit and step; below rate, loss, epoch and the time left.
+const BAR_RANK: u8 = 5;
+
+fn width_of(parts: &[Part]) -> usize {
+    parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2)
+}
+
+fn parts(report: &Report) -> Vec<Part> {
+    let mut parts = vec![Part { rank: 2, text: shortened(&shown(&report.run.name), 16) }];
+    let Some(fit) = report.fits.last() else {
+        parts.push(Part { rank: 9, text: "starting".to_owned() });
+        return parts;
+    };
+    if report.fits.len() > 1 {
+        parts.push(Part { rank: 3, text: format!("fit {}", fit.index + 1) });
+    }
+    let epoch = report.epochs.iter().rev().find(|epoch| epoch.fit == fit.index);
+    match epoch {
+        Some(epoch) => {
+            parts.push(Part { rank: 9, text: epoch_of(fit, epoch) });
+            parts.push(Part { rank: 4, text: step_of(fit, epoch) });
+        }
+        None => parts.push(Part { rank: 9, text: "starting".to_owned() }),
+    }
+    parts.extend(loss(fit, epoch).map(|text| Part { rank: 7, text }));
+    parts.extend(rate(report, epoch).map(|text| Part { rank: 6, text }));
+    parts.extend(left(report));
+    parts
+}
+
+fn epoch_of(fit: &FitSummary, epoch: &EpochSummary) -> String {
+    let now = units::count(u64::from(epoch.index) + 1);
+    match fit.planned_epochs {
+        Some(planned) => {
+            let planned = units::count(planned);
+            format!("epoch {now:>0$}/{planned}", planned.len())
+        }
+        None => format!("epoch {now}"),
+    }
+}
+
+/// The step within the epoch, as wide as the last one will be, so that the line does not jump.
+fn step_of(fit: &FitSummary, epoch: &EpochSummary) -> String {
+    let now = units::count(epoch.steps);
+    match (fit.rows, fit.batch) {
+        (Some(rows), Some(batch)) if batch > 0 => {
+            let all = units::count(rows.div_ceil(batch).max(epoch.steps));
+            format!("step {now:>0$}/{all}", all.len())
+        }
+        _ => format!("step {now}"),
+    }
+}
+
+fn loss(fit: &FitSummary, epoch: Option<&EpochSummary>) -> Option<String> {
+    let loss = fit.loss.or_else(|| epoch?.loss)?;
+    Some(format!("loss {}", units::number(loss)))
+}
+
+fn rate(report: &Report, epoch: Option<&EpochSummary>) -> Option<String> {
+    let now = epoch.and_then(|epoch| epoch.samples_per_s);
+    now.or_else(|| report.steps?.samples_per_s).map(units::rate)
+}
+
+/// The time left, and its interval where there is room.
+fn left(report: &Report) -> Option<Part> {
+    let left = report.time_left?;
+    let ends = units::waiting_interval(left.low, left.high);
+    Some(Part {
+        rank: 8,
+        text: format!("left {} ({})", units::waiting(left.mean), ends.trim_end_matches(" s")),
+    })
+}
+
+/// The stages of the newest epoch that has steps, in the order of the ledger.
+fn stage_shares(report: &Report) -> Vec<(&str, f64)> {
+    let Some(epoch) = report.epochs.iter().rev().find(|epoch| epoch.steps > 0) else { return Vec::new() };
+    let known = report.ledger.iter().map(|row| row.stage.as_str()).filter(|stage| *stage != "unaccounted");
+    known.chain(["unaccounted"]).filter_map(|stage| Some((stage, *epoch.stages.get(stage)?))).collect()
+}

@@ -1,0 +1,173 @@
+//! The whole report of a run, from its title to what to type next.
+
+use laptime_analyse::{Report, Warning};
+use laptime_core::{Status, Trouble};
+
+use super::epochs::epochs_text;
+use super::facts::{facts_text, open_stages_lines};
+use super::fits::shared_facts;
+use super::ledger::ledger_text;
+use super::style::{Emphasis, Style};
+use super::units;
+use super::warnings::warning_text;
+use super::wrap::{shortened, shown, wrapped};
+
+/// The report as text, sections apart by an empty line. `kept` is where the run is kept on disk.
+pub(crate) fn report_text(report: &Report, kept: Option<&str>, style: &Style) -> String {
+    let sections = [
+        title(report, style),
+        epochs_text(report, style),
+        ledger_text(&report.ledger, report.wall_s, style),
+        device_ledger(report, style),
+        facts_text(report, style),
+        warnings(report, style),
+        verdict(report, style),
+        ending(report, kept, style),
+    ];
+    sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Who ran, how it stands and for how long; then on what.
+fn title(report: &Report, style: &Style) -> String {
+    let mut lines = painted_title(report, style);
+    let run = &report.run;
+    let facts = shared_facts(&report.fits, &shown(&run.name));
+    if !facts.is_empty() {
+        lines.extend(explained(&facts.join(" · "), style, Emphasis::Plain));
+    }
+    lines.extend(explained(&circumstances(report), style, Emphasis::Dim));
+    if let Some(message) = run.message.as_deref().filter(|_| run.status != Status::Finished) {
+        lines.extend(marked("because", &shown(message), Emphasis::Bad, style));
+    }
+    for place in open_stages_lines(&report.open_stages) {
+        lines.extend(explained(&place, style, Emphasis::Bad));
+    }
+    ended(&lines)
+}
+
+fn painted_title(report: &Report, style: &Style) -> Vec<String> {
+    let (status, paint) = match report.run.status {
+        Status::Running => ("running", Emphasis::Notice),
+        Status::Finished => ("finished", Emphasis::Good),
+        Status::Failed => ("failed", Emphasis::Bad),
+        Status::Killed => ("killed", Emphasis::Bad),
+    };
+    let name = shortened(&shown(&report.run.name), style.width * 2 / 5);
+    let text = format!("{name} · {status} · {} · {}", epochs_done(report), units::duration(report.wall_s));
+    let left = report.time_left.map(|left| {
+        let (mean, ends) = (units::waiting(left.mean), units::waiting_interval(left.low, left.high));
+        format!(" · {mean} left ({ends})")
+    });
+    let mut lines = wrapped(&format!("{text}{}", left.unwrap_or_default()), style.width, "", "  ");
+    if let Some(first) = lines.first_mut() {
+        // Painted after wrapping, because codes would count as letters.
+        *first = style.fitted(first).replacen(status, &style.paint(status, paint), 1);
+        if let Some(rest) = first.strip_prefix(&style.fitted(&name)) {
+            *first = format!("{}{rest}", style.paint(&style.fitted(&name), Emphasis::Bold));
+        }
+    }
+    lines
+}
+
+/// `3 epochs`, `1 of 3 epochs`, `6 epochs in 3 fits`.
+fn epochs_done(report: &Report) -> String {
+    let done: u64 = report.fits.iter().map(|fit| fit.epochs).sum();
+    let planned: Option<u64> = report.fits.iter().map(|fit| fit.planned_epochs).sum();
+    let epochs = match planned {
+        Some(planned) if planned != done => {
+            format!("{} of {}", units::count(done), units::counted(planned, "epoch"))
+        }
+        _ if done == 0 => "no epochs".to_owned(),
+        _ => units::counted(done, "epoch"),
+    };
+    if report.fits.len() < 2 {
+        return epochs;
+    }
+    format!("{epochs} in {}", units::counted(report.fits.len() as u64, "fit"))
+}
+
+/// Engine, device, threads and start, as far as they are known.
+fn circumstances(report: &Report) -> String {
+    let run = &report.run;
+    let mut facts: Vec<String> = Vec::new();
+    facts.extend(run.engine.as_deref().map(shown));
+    facts.extend(run.device.as_deref().map(shown));
+    let cpus = units::counted(u64::from(run.cpus), "CPU");
+    facts.push(match run.threads {
+        Some(threads) => format!("{} on {cpus}", units::counted(u64::from(threads), "thread")),
+        None => cpus,
+    });
+    if run.ranks > 1 {
+        facts.push(format!("{} ranks", units::count(u64::from(run.ranks))));
+    }
+    facts.push(started(&run.started));
+    facts.retain(|fact| !fact.is_empty());
+    facts.join(" · ")
+}
+
+/// An RFC 3339 instant to the minute: `2026-03-01 10:15 UTC`.
+fn started(rfc3339: &str) -> String {
+    match (rfc3339.get(..10), rfc3339.get(11..16)) {
+        (Some(day), Some(time)) => format!("{} {} UTC", shown(day), shown(time)),
+        _ => shown(rfc3339),
+    }
+}
+
+fn device_ledger(report: &Report, style: &Style) -> String {
+    let Some(rows) = &report.device_ledger else { return String::new() };
+    let head = style.paint("on the device", Emphasis::Bold);
+    format!("{head}\n{}", ledger_text(rows, report.wall_s, style))
+}
+
+/// Before the verdict, which is to be read with them in mind.
+fn warnings(report: &Report, style: &Style) -> String {
+    let mut lines = Vec::new();
+    for warning in &report.warnings {
+        lines.extend(marked("warning", &warning_text(warning), Emphasis::Notice, style));
+    }
+    ended(&lines)
+}
+
+fn verdict(report: &Report, style: &Style) -> String {
+    let mut lines = Vec::new();
+    for (at, finding) in report.findings.iter().enumerate() {
+        let mark = if at == 0 { "verdict" } else { "also" };
+        lines.extend(marked(mark, &shown(&finding.text), Emphasis::Bold, style));
+    }
+    ended(&lines)
+}
+
+fn ending(report: &Report, kept: Option<&str>, style: &Style) -> String {
+    let Some(place) = kept else {
+        return ended(&explained(&not_kept(&report.warnings), style, Emphasis::Bad));
+    };
+    let mut lines = explained(&format!("run kept in {}", shown(place)), style, Emphasis::Plain);
+    let next = "next: `laptime report` shows this again, `laptime report --json` has all";
+    lines.extend(explained(next, style, Emphasis::Dim));
+    ended(&lines)
+}
+
+fn not_kept(warnings: &[Warning]) -> String {
+    let because = warnings.iter().find_map(|warning| match warning {
+        Warning::Trouble { trouble: Trouble::LogNotWritten { because, .. } } => Some(shown(because)),
+        _ => None,
+    });
+    because.map_or_else(|| "run not kept".to_owned(), |because| format!("run not kept: {because}"))
+}
+
+/// A sentence after a painted mark, hanging under itself.
+fn marked(mark: &str, text: &str, paint: Emphasis, style: &Style) -> Vec<String> {
+    let mut lines = wrapped(text, style.width, &format!("{mark}: "), "  ");
+    if let Some(first) = lines.first_mut() {
+        *first = first.replacen(mark, &style.paint(mark, paint), 1);
+    }
+    lines.iter().map(|line| style.fitted(line)).collect()
+}
+
+fn explained(text: &str, style: &Style, paint: Emphasis) -> Vec<String> {
+    wrapped(text, style.width, "", "  ").iter().map(|line| style.paint(&style.fitted(line), paint)).collect()
+}
+
+fn ended(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}

@@ -1,0 +1,299 @@
+//! Made-up runs that the tests draw.
+
+use std::collections::BTreeMap;
+
+use laptime_analyse::*;
+use laptime_core::{Status, Trouble};
+
+/// Seconds of the stages of one step, in the order of the ledger.
+const STEP: [(&str, f64); 6] = [
+    ("data_wait", 54e-6),
+    ("host_to_device", 14e-6),
+    ("forward", 310e-6),
+    ("loss", 48e-6),
+    ("backward", 560e-6),
+    ("optimizer", 210e-6),
+];
+
+/// Nothing known but the name.
+pub(crate) fn nothing() -> Report {
+    Report {
+        schema: REPORT_SCHEMA,
+        run: run(Status::Failed),
+        wall_s: 0.0123,
+        ledger: vec![row("start_up", 0.0123, 1.0, 0), row("unaccounted", 0.0, 0.0, 0)],
+        device_ledger: None,
+        fits: Vec::new(),
+        epochs: Vec::new(),
+        steps: None,
+        workers: None,
+        threads: Vec::new(),
+        memory: Memory::default(),
+        transfer: Transfer::default(),
+        machine: MachineUse::default(),
+        time_left: None,
+        overhead: Overhead::default(),
+        law: None,
+        open_stages: Vec::new(),
+        findings: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// A small model that trained to the end.
+pub(crate) fn finished() -> Report {
+    trained(3, 3125)
+}
+
+/// As many epochs as asked for, all alike but the first.
+pub(crate) fn trained(epochs: u32, steps: u64) -> Report {
+    let mut report = nothing();
+    report.run = known_run();
+    report.fits = vec![fit(0, 100_000, u64::from(epochs))];
+    report.epochs = (0..epochs).map(|index| epoch(0, index, steps)).collect();
+    settle(&mut report);
+    report.steps = Some(StepStatistics {
+        count: steps * u64::from(epochs),
+        mean_s: 1.21e-3,
+        p50_s: 1.19e-3,
+        p95_s: 1.48e-3,
+        samples_per_s: Some(26_446.0),
+    });
+    facts(&mut report);
+    report
+}
+
+/// Killed in the middle of its second epoch.
+pub(crate) fn killed() -> Report {
+    let mut report = trained(2, 3125);
+    report.run.status = Status::Killed;
+    let last = &mut report.epochs[1];
+    *last = epoch(0, 1, 1204);
+    (last.complete, last.evaluate_s) = (false, 0.0);
+    last.metrics.clear();
+    settle(&mut report);
+    (report.fits[0].epochs, report.fits[0].planned_epochs) = (1, Some(3));
+    report.open_stages =
+        vec![OpenStageSummary { thread: "main".to_owned(), stage: "backward".to_owned(), open_s: 3.2e-3 }];
+    report.warnings = vec![
+        Warning::SpansDropped { count: 1203 },
+        Warning::Trouble { trouble: Trouble::DamagedLog { file: "0.log".to_owned(), bytes: 4096 } },
+    ];
+    report
+}
+
+/// Stopped by an error before the first epoch.
+pub(crate) fn failed() -> Report {
+    let mut report = nothing();
+    report.run = known_run();
+    report.run.status = Status::Failed;
+    report.run.message = Some("line 17, column 3: `abc` is not a number".to_owned());
+    report.fits = vec![FitSummary { epochs: 0, ..fit(0, 100_000, 3) }];
+    report.fits[0].epoch_s = EpochTimes::default();
+    let because = "No space left on device".to_owned();
+    report.warnings = vec![Warning::Trouble {
+        trouble: Trouble::LogNotWritten { because, lost_blocks: 2, lost_events: 90 },
+    }];
+    report
+}
+
+/// Three sizes of data in one run, and the law through them.
+pub(crate) fn several() -> Report {
+    let mut report = finished();
+    report.run.name = "how does it scale? ".repeat(2) + "\x1b[31m";
+    report.fits.clear();
+    report.epochs.clear();
+    for (index, rows) in [(0, 1_000), (1, 10_000), (2, 100_000)] {
+        report.fits.push(fit(index, rows, 3));
+        report.epochs.extend((0..3).map(|at| epoch(index, at, rows / 32)));
+    }
+    settle(&mut report);
+    let estimate = |mean: f64, by: f64| Estimate { mean, low: mean - by, high: mean + by, level: 0.95 };
+    report.law = Some(Law {
+        x: "rows".to_owned(),
+        y: "epoch_s".to_owned(),
+        intercept: estimate(0.9e-3, 0.2e-3),
+        slope: estimate(37.4e-6, 0.3e-6),
+        r2: 0.9998,
+        points: vec![(1e3, 0.037), (1e4, 0.374), (1e5, 3.74)],
+    });
+    report
+}
+
+/// In the middle of its second epoch.
+pub(crate) fn running() -> Report {
+    let mut report = killed();
+    report.run.status = Status::Running;
+    report.open_stages.clear();
+    report.warnings.clear();
+    report.time_left = Some(Estimate { mean: 12.2, low: 11.1, high: 14.3, level: 0.9 });
+    report
+}
+
+/// Everything that can go odd in one run: not a number, endless names, a device, workers.
+pub(crate) fn odd() -> Report {
+    let mut report = several();
+    report.run.name = "name ".repeat(40);
+    report.run.message = Some("boom\n  at line 3".to_owned());
+    report.run.status = Status::Failed;
+    for (epoch, odd) in report.epochs.iter_mut().zip([f64::NAN, f64::INFINITY, 1e300]) {
+        (epoch.loss, epoch.samples_per_s) = (Some(odd), Some(odd));
+        epoch.stages.insert("a_stage_of_the_user_with_a_long_name".to_owned(), 0.3);
+    }
+    report.epochs[1].wall_s = f64::NAN;
+    report.ledger.push(row("a_stage_of_the_user_with_a_long_name", 0.9, f64::NAN, 3));
+    report.device_ledger = Some(report.ledger.clone());
+    report.workers =
+        Some((0..9).map(|index| WorkerSummary { index, ledger: report.ledger.clone() }).collect());
+    report.threads =
+        vec![ThreadSummary { name: "loader".to_owned(), wall_s: 1.0, ledger: report.ledger.clone() }];
+    report.machine.throttled_s = Some(1.2);
+    report.machine.cpu_pressure = Some(0.23);
+    report.machine.peak_load = Some(17.0);
+    report.memory.swapped_bytes = Some(1 << 30);
+    report.memory.major_faults = Some(1);
+    report
+}
+
+/// Every kind of sample, by what it shows.
+pub(crate) fn all() -> Vec<(&'static str, Report)> {
+    vec![
+        ("nothing", nothing()),
+        ("finished", finished()),
+        ("killed", killed()),
+        ("failed", failed()),
+        ("several fits", several()),
+        ("many epochs", trained(200, 3125)),
+        ("running", running()),
+        ("odd", odd()),
+    ]
+}
+
+fn run(status: Status) -> RunSummary {
+    RunSummary {
+        id: "20260301T101500Z-3f9a2c71".to_owned(),
+        name: "mlp".to_owned(),
+        command: Vec::new(),
+        status,
+        message: None,
+        started: "2026-03-01T10:15:00.123Z".to_owned(),
+        ranks: 1,
+        frameworks: Vec::new(),
+        device: None,
+        threads: None,
+        engine: None,
+        cpus: 2,
+    }
+}
+
+fn known_run() -> RunSummary {
+    RunSummary {
+        device: Some("cpu".to_owned()),
+        threads: Some(1),
+        engine: Some("burn 0.22.1 flex".to_owned()),
+        frameworks: vec!["burn".to_owned()],
+        ..run(Status::Finished)
+    }
+}
+
+fn row(stage: &str, seconds: f64, share: f64, count: u64) -> LedgerRow {
+    let mean = (count > 0).then(|| seconds / count as f64);
+    LedgerRow {
+        stage: stage.to_owned(),
+        seconds,
+        share,
+        count,
+        mean_s: mean,
+        p50_s: mean,
+        p95_s: mean.map(|mean| mean * 1.2),
+    }
+}
+
+fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
+    let epoch_s = rows as f64 * 37.6e-6;
+    FitSummary {
+        index,
+        label: "mlp".to_owned(),
+        framework: Some("burn".to_owned()),
+        rows: Some(rows),
+        batch: Some(32),
+        parameters: Some(769),
+        epochs,
+        planned_epochs: Some(epochs),
+        wall_s: epoch_s * epochs as f64,
+        epoch_s: EpochTimes {
+            mean: Some(epoch_s),
+            first: Some(epoch_s * 1.08),
+            steady: Some(epoch_s * 0.98),
+        },
+        stages: BTreeMap::new(),
+        warm_up_steps: Some(12),
+        loss: Some(0.0123),
+        metric: Some(MetricValue { name: "validation_loss".to_owned(), value: Some(0.0141) }),
+        settings: [("optimizer", "adam"), ("lr", "0.001")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
+    }
+}
+
+fn epoch(fit: u32, index: u32, steps: u64) -> EpochSummary {
+    let slower = if index == 0 { 1.08 } else { 0.98 };
+    let mut stages: BTreeMap<String, f64> =
+        STEP.iter().map(|(stage, each)| ((*stage).to_owned(), each * slower * steps as f64)).collect();
+    stages.insert("unaccounted".to_owned(), 12e-6 * steps as f64);
+    let wall_s = stages.values().sum();
+    let loss = 0.41 / f64::from(index + 1).powi(3);
+    EpochSummary {
+        fit,
+        index,
+        complete: true,
+        wall_s,
+        steps,
+        samples: steps * 32,
+        samples_per_s: Some(steps as f64 * 32.0 / wall_s),
+        stages,
+        evaluate_s: wall_s * 0.08,
+        loss: Some(loss),
+        metrics: [("validation_loss".to_owned(), Some(loss * 1.15))].into(),
+    }
+}
+
+/// Makes ledger and wall time follow from the epochs.
+fn settle(report: &mut Report) {
+    let sum = |stage: &str| -> f64 { report.epochs.iter().filter_map(|epoch| epoch.stages.get(stage)).sum() };
+    let steps: u64 = report.epochs.iter().map(|epoch| epoch.steps).sum();
+    let mut ledger = vec![row("start_up", 0.0412, 0.0, 0)];
+    ledger.extend(STEP.iter().map(|(stage, _)| row(stage, sum(stage), 0.0, steps)));
+    ledger.push(row(
+        "evaluate",
+        report.epochs.iter().map(|e| e.evaluate_s).sum(),
+        0.0,
+        report.epochs.len() as u64,
+    ));
+    ledger.push(row("tear_down", 0.0008, 0.0, 0));
+    ledger.insert(0, row("unaccounted", sum("unaccounted"), 0.0, 0));
+    report.wall_s = ledger.iter().map(|row| row.seconds).sum();
+    for row in &mut ledger {
+        row.share = row.seconds / report.wall_s;
+    }
+    report.ledger = ledger;
+}
+
+fn facts(report: &mut Report) {
+    report.memory.peak_rss_bytes = Some(117_440_512);
+    report.transfer.batch_bytes = 4_400_000 * report.epochs.len() as u64;
+    report.transfer.storage_read_bytes = Some(0);
+    report.machine.cpu_s = Some(report.wall_s * 1.02);
+    report.overhead = Overhead {
+        seconds: 1.4e-3,
+        share: 1.4e-3 / report.wall_s,
+        spans: 56_262,
+        span_cost_ns: Some(19.2),
+        flusher_cpu_s: Some(3e-4),
+    };
+    report.findings = vec![
+        Finding {
+            id: "compute_bound",
+            text: "the model is the limit: backward takes 43 % of the time".to_owned(),
+        },
+        Finding { id: "settled", text: "the first epoch was 10 % slower than the steady ones".to_owned() },
+    ];
+}

@@ -1,0 +1,403 @@
+//! The reports as people see them, and what holds for all of them.
+
+use laptime_core::Status;
+
+use super::sample;
+use super::*;
+
+const KEPT: Option<&str> = Some(".laptime/20260301T101500Z-3f9a2c71");
+
+fn at_80(report: &laptime_analyse::Report) -> String {
+    report_text(report, KEPT, &Style::default())
+}
+
+#[test]
+fn a_finished_run() {
+    insta::assert_snapshot!(at_80(&sample::finished()), @r"
+        mlp · finished · 3 epochs · 12.4 s
+        100,000 rows · batch 32 · 769 parameters · lr 0.001 · optimizer adam
+        burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+
+        epoch  wall = data  fwd loss  bwd  opt rest  eval  samples/s    loss  val loss
+            1  4.07   0.18 1.05 0.16 1.89 0.71 0.08  0.33     24,546   0.410     0.471
+            2  3.70   0.17 0.95 0.15 1.71 0.64 0.08  0.30     27,025  0.0512    0.0589
+            3  3.70   0.17 0.95 0.15 1.71 0.64 0.08  0.30     27,025  0.0152    0.0175
+        times in s; 3,125 steps an epoch; rest: h2d, unaccounted
+
+        stage              time    share                        spans     mean      p95
+        start-up        41.2 ms    0.3 %  ▏                         –        –        –
+        data wait        513 ms    4.1 %  █▉                    9,375  54.7 us  65.7 us
+        host to device   133 ms    1.1 %  ▌                     9,375  14.2 us  17.0 us
+        forward         2.95 s    23.7 %  ███████████▏          9,375   314 us   377 us
+        loss             456 ms    3.7 %  █▊                    9,375  48.6 us  58.4 us
+        backward        5.32 s    42.8 %  ████████████████████  9,375   567 us   681 us
+        optimizer       2.00 s    16.0 %  ███████▌              9,375   213 us   255 us
+        evaluate         918 ms    7.4 %  ███▌                      3   306 ms   367 ms
+        tear down        800 us   <0.1 %  ▏                         –        –        –
+        unaccounted      112 ms    0.9 %  ▍                         –        –        –
+        ───────────────────────────────────────────────────────────────────────────────
+        total           12.4 s   100.0 %  = wall time
+
+        epoch time  mean 3.76 s   first 4.06 s   steady 3.68 s
+        step time   mean 1.21 ms   median 1.19 ms   p95 1.48 ms   26,446 samples/s
+        data        4.2 MiB an epoch to the model; 0 B read from storage
+        memory      peak 112 MiB
+        machine     1.02 of 2 CPUs busy
+        laptime     its own cost 1.40 ms, 0.01 % of the time (56,262 spans of 19.2 ns)
+
+        verdict: the model is the limit: backward takes 43 % of the time
+        also: the first epoch was 10 % slower than the steady ones
+
+        run kept in .laptime/20260301T101500Z-3f9a2c71
+        next: `laptime report` shows this again, `laptime report --json` has all
+        ");
+}
+
+#[test]
+fn a_killed_run_says_where_it_died_and_what_is_missing() {
+    insta::assert_snapshot!(at_80(&sample::killed()), @r"
+        mlp · killed · 1 of 3 epochs · 5.87 s
+        100,000 rows · batch 32 · 769 parameters · lr 0.001 · optimizer adam
+        burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+        died in backward (open for 3.20 ms)
+
+        epoch  wall = data  fwd  bwd  opt rest  eval  steps  samples/s    loss  val loss
+            1  4.07   0.18 1.05 1.89 0.71 0.25  0.33  3,125     24,546   0.410     0.471
+           2*  1.43   0.06 0.37 0.66 0.25 0.09     –  1,204     27,025  0.0512         –
+        times in s; rest: h2d, loss, unaccounted; *: not complete
+
+        stage              time    share                        spans     mean      p95
+        start-up        41.2 ms    0.7 %  ▍                         –        –        –
+        data wait        246 ms    4.2 %  █▉                    4,329  56.8 us  68.2 us
+        host to device  63.8 ms    1.1 %  ▌                     4,329  14.7 us  17.7 us
+        forward         1.41 s    24.1 %  ███████████▏          4,329   326 us   391 us
+        loss             219 ms    3.7 %  █▊                    4,329  50.5 us  60.6 us
+        backward        2.55 s    43.5 %  ████████████████████  4,329   589 us   707 us
+        optimizer        957 ms   16.3 %  ███████▌              4,329   221 us   265 us
+        evaluate         326 ms    5.6 %  ██▌                       2   163 ms   196 ms
+        tear down        800 us   <0.1 %  ▏                         –        –        –
+        unaccounted     51.9 ms    0.9 %  ▍                         –        –        –
+        ───────────────────────────────────────────────────────────────────────────────
+        total           5.87 s   100.0 %  = wall time
+
+        epoch time  mean 3.76 s   first 4.06 s   steady 3.68 s
+        step time   mean 1.21 ms   median 1.19 ms   p95 1.48 ms   26,446 samples/s
+        data        8.4 MiB to the model; 0 B read from storage
+        memory      peak 112 MiB
+        machine     1.47 of 2 CPUs busy
+        laptime     its own cost 1.40 ms, 0.02 % of the time (56,262 spans of 19.2 ns)
+
+        warning: 1,203 spans were dropped because the ring was full; times and shares
+          are complete, p95 is not
+        warning: 4.0 KiB of 0.log could not be read; what was recorded there is missing
+
+        verdict: the model is the limit: backward takes 43 % of the time
+        also: the first epoch was 10 % slower than the steady ones
+
+        run kept in .laptime/20260301T101500Z-3f9a2c71
+        next: `laptime report` shows this again, `laptime report --json` has all
+        ");
+}
+
+#[test]
+fn a_failed_run_that_was_not_kept() {
+    insta::assert_snapshot!(report_text(&sample::failed(), None, &Style::default()), @r"
+        mlp · failed · 0 of 3 epochs · 12.3 ms
+        100,000 rows · batch 32 · 769 parameters · lr 0.001 · optimizer adam
+        burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+        because: line 17, column 3: `abc` is not a number
+
+        stage           time    share                        spans  mean  p95
+        start-up     12.3 ms  100.0 %  ████████████████████      –     –    –
+        unaccounted     0 s     0.0 %                            –     –    –
+        ─────────────────────────────────────────────────────────────────────
+        total        12.3 ms  100.0 %  = wall time
+
+        data        0 B to the model; reads from storage not known
+        laptime     its own cost 0 s, 0 % of the time (0 spans)
+
+        warning: the log could not be written (No space left on device); 2 blocks with
+          90 events are missing from this report
+
+        run not kept: No space left on device
+        ");
+}
+
+#[test]
+fn several_fits_and_their_law() {
+    insta::assert_snapshot!(at_80(&sample::several()), @r"
+        how does it scale? how does it… · finished · 9 epochs in 3 fits · 13.8 s
+        mlp · batch 32 · 769 parameters · lr 0.001 · optimizer adam
+        burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+
+        epoch  wall = data  fwd  bwd opt rest  eval  steps  samples/s    loss  val loss
+        fit 1 · 1,000 rows · mean 37.6 ms · first 40.6 ms · steady 36.8 ms
+            1  40.4    1.8 10.4 18.7 7.0  2.4   3.2     31     24,546   0.410     0.471
+            2  36.7    1.6  9.4 17.0 6.4  2.3   2.9     31     27,025  0.0512    0.0589
+            3  36.7    1.6  9.4 17.0 6.4  2.3   2.9     31     27,025  0.0152    0.0175
+        fit 2 · 10,000 rows · mean 376 ms · first 406 ms · steady 368 ms
+            1   407     18  104  189  71   25    33    312     24,546   0.410     0.471
+            2   369     17   95  171  64   23    30    312     27,025  0.0512    0.0589
+            3   369     17   95  171  64   23    30    312     27,025  0.0152    0.0175
+        fit 3 · 100,000 rows · mean 3.76 s · first 4.06 s · steady 3.68 s
+            1  4074    182 1046 1890 709  247   326  3,125     24,546   0.410     0.471
+            2  3700    165  949 1715 643  227   296  3,125     27,025  0.0512    0.0589
+            3  3700    165  949 1715 643  227   296  3,125     27,025  0.0152    0.0175
+        times in ms; rest: h2d, loss, unaccounted
+
+        stage              time    share                        spans     mean      p95
+        start-up        41.2 ms    0.3 %  ▏                         –        –        –
+        data wait        569 ms    4.1 %  █▉                   10,404  54.7 us  65.7 us
+        host to device   148 ms    1.1 %  ▌                    10,404  14.2 us  17.0 us
+        forward         3.27 s    23.7 %  ██████████▌          10,404   314 us   377 us
+        loss             506 ms    3.7 %  █▋                   10,404  48.6 us  58.4 us
+        backward        5.90 s    42.8 %  ███████████████████  10,404   567 us   681 us
+        optimizer       2.21 s    16.0 %  ███████▏             10,404   213 us   255 us
+        evaluate        1.02 s     7.4 %  ███▎                      9   113 ms   136 ms
+        tear down        800 us   <0.1 %  ▏                         –        –        –
+        unaccounted      125 ms    0.9 %  ▍                         –        –        –
+        ───────────────────────────────────────────────────────────────────────────────
+        total           13.8 s   100.0 %  = wall time
+
+        step time   mean 1.21 ms   median 1.19 ms   p95 1.48 ms   26,446 samples/s
+        data        12.6 MiB to the model; 0 B read from storage
+        memory      peak 112 MiB
+        machine     0.919 of 2 CPUs busy
+        laptime     its own cost 1.40 ms, 0.01 % of the time (56,262 spans of 19.2 ns)
+        law         epoch time = 900 us + 37.4 us × rows   (95 %: 37.1–37.7 us)
+
+        verdict: the model is the limit: backward takes 43 % of the time
+        also: the first epoch was 10 % slower than the steady ones
+
+        run kept in .laptime/20260301T101500Z-3f9a2c71
+        next: `laptime report` shows this again, `laptime report --json` has all
+        ");
+}
+
+#[test]
+fn many_epochs_show_how_they_began_and_ended() {
+    let text = at_80(&sample::trained(200, 3125));
+    let epochs: Vec<&str> = text.lines().skip(4).take_while(|line| !line.is_empty()).collect();
+    insta::assert_snapshot!(epochs.join("\n"), @r"
+        epoch  wall = data  fwd loss  bwd  opt rest  eval  samples/s     loss  val loss
+            1  4.07   0.18 1.05 0.16 1.89 0.71 0.08  0.33     24,546    0.410     0.471
+            2  3.70   0.17 0.95 0.15 1.71 0.64 0.08  0.30     27,025   0.0512    0.0589
+            3  3.70   0.17 0.95 0.15 1.71 0.64 0.08  0.30     27,025   0.0152    0.0175
+            … 194 epochs between these (--json has all)
+          198  3.70   0.17 0.95 0.15 1.71 0.64 0.08  0.30     27,025  5.28e-8   6.07e-8
+          199  3.70   0.17 0.95 0.15 1.71 0.64 0.08  0.30     27,025  5.20e-8   5.98e-8
+          200  3.70   0.17 0.95 0.15 1.71 0.64 0.08  0.30     27,025  5.12e-8   5.89e-8
+        times in s; 3,125 steps an epoch; rest: h2d, unaccounted
+        ");
+}
+
+#[test]
+fn nothing_known_is_still_a_report() {
+    insta::assert_snapshot!(at_80(&sample::nothing()), @r"
+        mlp · failed · no epochs · 12.3 ms
+        2 CPUs · 2026-03-01 10:15 UTC
+
+        stage           time    share                        spans  mean  p95
+        start-up     12.3 ms  100.0 %  ████████████████████      –     –    –
+        unaccounted     0 s     0.0 %                            –     –    –
+        ─────────────────────────────────────────────────────────────────────
+        total        12.3 ms  100.0 %  = wall time
+
+        data        0 B to the model; reads from storage not known
+        laptime     its own cost 0 s, 0 % of the time (0 spans)
+
+        run kept in .laptime/20260301T101500Z-3f9a2c71
+        next: `laptime report` shows this again, `laptime report --json` has all
+        ");
+}
+
+#[test]
+fn a_narrow_terminal_folds_stages_and_names_what_it_leaves_out() {
+    insta::assert_snapshot!(report_text(&sample::killed(), KEPT, &Style { width: 40, ..Style::default() }), @r"
+        mlp · killed · 1 of 3 epochs · 5.87 s
+        100,000 rows · batch 32 · 769 parameters
+          · lr 0.001 · optimizer adam
+        burn 0.22.1 flex · cpu · 1 thread on 2
+          CPUs · 2026-03-01 10:15 UTC
+        died in backward (open for 3.20 ms)
+
+        epoch  wall = fwd  bwd  opt rest    loss
+            1  4.07  1.05 1.89 0.71 0.43   0.410
+           2*  1.43  0.37 0.66 0.25 0.15  0.0512
+        times in s; rest: data, h2d, loss,
+          unaccounted; *: not complete
+        not shown at this width: val loss,
+          samples/s, eval, steps (--json has
+          all)
+
+        stage              time    share
+        start-up        41.2 ms    0.7 %  ▏
+        data wait        246 ms    4.2 %  ▋
+        host to device  63.8 ms    1.1 %  ▏
+        forward         1.41 s    24.1 %  ███▍
+        loss             219 ms    3.7 %  ▌
+        backward        2.55 s    43.5 %  ██████
+        optimizer        957 ms   16.3 %  ██▎
+        evaluate         326 ms    5.6 %  ▊
+        tear down        800 us   <0.1 %  ▏
+        unaccounted     51.9 ms    0.9 %  ▏
+        ────────────────────────────────────────
+        total           5.87 s   100.0 %  = wall
+        not shown at this width: spans, mean,
+          p95 (--json has all)
+
+        epoch time  mean 3.76 s   first 4.06 s
+                    steady 3.68 s
+        step time   mean 1.21 ms   median
+                    1.19 ms   p95 1.48 ms
+                    26,446 samples/s
+        data        8.4 MiB to the model; 0 B
+                    read from storage
+        memory      peak 112 MiB
+        machine     1.47 of 2 CPUs busy
+        laptime     its own cost 1.40 ms, 0.02 %
+                    of the time (56,262 spans of
+                    19.2 ns)
+
+        warning: 1,203 spans were dropped
+          because the ring was full; times and
+          shares are complete, p95 is not
+        warning: 4.0 KiB of 0.log could not be
+          read; what was recorded there is
+          missing
+
+        verdict: the model is the limit:
+          backward takes 43 % of the time
+        also: the first epoch was 10 % slower
+          than the steady ones
+
+        run kept in
+          .laptime/20260301T101500Z-3f9a2c71
+        next: `laptime report` shows this again,
+          `laptime report --json` has all
+        ");
+}
+
+#[test]
+fn the_progress_line_gives_up_what_matters_least_first() {
+    let lines: Vec<String> = [120, 100, 80, 60, 40, 20]
+        .map(|width| progress_line(&sample::running(), &Style { width, ..Style::default() }))
+        .to_vec();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+        mlp  epoch 2/3  step 1,204/3,125  loss 0.0123  27,025 samples/s  left 12 s (11–14)  [dffffflbbbbbbbbboooo]
+        mlp  epoch 2/3  step 1,204/3,125  loss 0.0123  27,025 samples/s  left 12 s (11–14)  [dffflbbbbbbooo]
+        epoch 2/3  loss 0.0123  27,025 samples/s  left 12 s (11–14)  [dfffflbbbbbbbbooo]
+        epoch 2/3  loss 0.0123  27,025 samples/s  left 12 s (11–14)
+        epoch 2/3  left 12 s (11–14)
+        epoch 2/3
+        ");
+}
+
+#[test]
+fn runs_are_listed_newest_first() {
+    insta::assert_snapshot!(runs_text(&some_runs(), ".laptime", &Style::default()), @r"
+        run       name             status    started UTC    wall  epochs  result
+        3f9a2c31  cnn with a rat…  finished  03-03 10:15   2h05m       3  val acc 98.1 %
+        3f9a2c21  broken           killed    03-02 10:15       –       –  –
+        3f9a2c11  mlp              finished  03-01 10:15  12.4 s       3  loss 0.0123
+        not shown at this width: disk (--json has all)
+
+        3 runs in .laptime, 3.5 MiB
+        next: `laptime report RUN` shows one, by its name or what stands under run
+        ");
+}
+
+#[test]
+fn without_runs_the_list_says_how_to_get_one() {
+    insta::assert_snapshot!(runs_text(&[], ".laptime", &Style::default()), @r"
+        no runs yet in .laptime
+        hint: `laptime demo` trains a small model and keeps the first one
+        ");
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for (width, unicode) in [(40, true), (60, false), (80, true), (120, true)] {
+        let style = Style { width, unicode, ..Style::default() };
+        for text in everything(&style) {
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{} > {width}: {line}", line.chars().count());
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_adds_codes_and_nothing_else() {
+    let colored = everything(&Style { color: true, ..Style::default() });
+    for (plain, colored) in everything(&Style::default()).iter().zip(&colored) {
+        assert!(!plain.contains('\x1b'));
+        assert_eq!(without_codes(colored), *plain);
+    }
+    assert!(colored.concat().contains('\x1b'));
+}
+
+#[test]
+fn ascii_terminals_get_ascii_and_nobody_gets_not_a_number() {
+    for text in everything(&Style { unicode: false, ..Style::default() }) {
+        assert!(text.is_ascii(), "{text}");
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    }
+}
+
+#[test]
+fn the_rows_of_epochs_add_up_at_every_width() {
+    for width in [40, 60, 80] {
+        let text = report_text(&sample::finished(), KEPT, &Style { width, ..Style::default() });
+        let mut lines = text.lines().skip_while(|line| !line.contains("wall ="));
+        let head: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+        let last = head.iter().position(|title| *title == "rest").unwrap() - 1;
+        let first: Vec<f64> = numbers(lines.next().unwrap());
+        let parts: f64 = first[2..=last].iter().sum();
+        assert!((parts - first[1]).abs() < 0.04, "{width}: {first:?}");
+    }
+}
+
+fn numbers(line: &str) -> Vec<f64> {
+    line.split_whitespace().map(|word| word.replace(',', "").parse().unwrap()).collect()
+}
+
+fn everything(style: &Style) -> Vec<String> {
+    let mut texts = vec![runs_text(&some_runs(), ".laptime", style), runs_text(&[], ".laptime", style)];
+    for (_, report) in sample::all() {
+        texts.push(report_text(&report, KEPT, style));
+        texts.push(report_text(&report, None, style));
+        texts.push(progress_line(&report, style));
+    }
+    texts
+}
+
+fn some_runs() -> Vec<RunRow> {
+    let run = |day: u32, name: &str, status: Status| RunRow {
+        id: format!("2026030{day}T101500Z-3f9a2c{day}1"),
+        name: name.to_owned(),
+        status,
+        started: format!("2026-03-0{day}T10:15:00Z"),
+        wall_s: Some(12.4),
+        epochs: Some(3),
+        loss: Some(0.0123),
+        metric: None,
+        disk_bytes: 1_234_567,
+    };
+    let accuracy = Some(("validation_accuracy".to_owned(), Some(0.981)));
+    vec![
+        run(1, "mlp", Status::Finished),
+        RunRow {
+            metric: accuracy,
+            wall_s: Some(7_500.0),
+            ..run(3, "cnn with a rather long name", Status::Finished)
+        },
+        RunRow { wall_s: None, epochs: None, loss: None, ..run(2, "broken", Status::Killed) },
+    ]
+}
+
+fn without_codes(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default().to_owned();
+    first + &parts.map(|part| part.split_once('m').map_or("", |(_, rest)| rest)).collect::<String>()
+}

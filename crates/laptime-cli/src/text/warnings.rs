@@ -1,0 +1,100 @@
+//! What is missing or doubtful, one clear sentence each.
+
+use laptime_analyse::Warning;
+use laptime_core::Trouble;
+
+use super::units::{bytes, count, counted, duration};
+use super::wrap::shown;
+
+/// A warning as a sentence that says what it means for the report.
+pub(crate) fn warning_text(warning: &Warning) -> String {
+    match warning {
+        Warning::Trouble { trouble } => trouble_text(trouble),
+        Warning::SpansDropped { count } => format!(
+            "{} dropped because the ring was full; times and shares are complete, p95 is not",
+            was(*count, "span")
+        ),
+        Warning::ClockStepped { seconds } => {
+            format!("the wall clock was stepped by {}; durations are not affected", duration(*seconds))
+        }
+        Warning::Suspended { seconds } => {
+            format!("the machine slept for {}; that time is not in the ledger", duration(*seconds))
+        }
+    }
+}
+
+fn trouble_text(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::LogNotWritten { because, lost_blocks: 0, .. } => {
+            format!("the log could not be written for a while ({}); nothing is missing", shown(because))
+        }
+        Trouble::LogNotWritten { because, lost_blocks, lost_events } => format!(
+            "the log could not be written ({}); {} with {} missing from this report",
+            shown(because),
+            counted(*lost_blocks, "block"),
+            if *lost_events == 1 {
+                "1 event is".to_owned()
+            } else {
+                format!("{} events are", count(*lost_events))
+            },
+        ),
+        Trouble::RingNotKept { because } => format!(
+            "no ring that survives a kill could be made ({}); a kill may lose the last 100 ms",
+            shown(because)
+        ),
+        Trouble::ThreadsNotRecorded { threads } => {
+            format!(
+                "{} not recorded because all lanes were taken; their stages are missing",
+                was(*threads, "thread")
+            )
+        }
+        Trouble::DamagedLog { file, bytes: lost } => {
+            format!(
+                "{} of {} could not be read; what was recorded there is missing",
+                bytes(*lost),
+                shown(file)
+            )
+        }
+    }
+}
+
+fn was(number: u64, one: &str) -> String {
+    format!("{} {}", counted(number, one), if number == 1 { "was" } else { "were" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_warning_says_what_it_means_for_the_report() {
+        let lost = |lost_blocks| Trouble::LogNotWritten {
+            because: "No space left on device".to_owned(),
+            lost_blocks,
+            lost_events: 1203,
+        };
+        let all = [
+            Warning::SpansDropped { count: 1203 },
+            Warning::SpansDropped { count: 1 },
+            Warning::ClockStepped { seconds: -3.2 },
+            Warning::Suspended { seconds: 7_500.0 },
+            Warning::Trouble { trouble: lost(0) },
+            Warning::Trouble { trouble: lost(3) },
+            Warning::Trouble { trouble: Trouble::RingNotKept { because: "/dev/shm is full".to_owned() } },
+            Warning::Trouble { trouble: Trouble::ThreadsNotRecorded { threads: 2 } },
+            Warning::Trouble { trouble: Trouble::DamagedLog { file: "0.log".to_owned(), bytes: 4096 } },
+        ];
+        let lines: Vec<String> = all.iter().map(warning_text).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        1,203 spans were dropped because the ring was full; times and shares are complete, p95 is not
+        1 span was dropped because the ring was full; times and shares are complete, p95 is not
+        the wall clock was stepped by -3.20 s; durations are not affected
+        the machine slept for 2h05m; that time is not in the ledger
+        the log could not be written for a while (No space left on device); nothing is missing
+        the log could not be written (No space left on device); 3 blocks with 1,203 events are missing from this report
+        no ring that survives a kill could be made (/dev/shm is full); a kill may lose the last 100 ms
+        2 threads were not recorded because all lanes were taken; their stages are missing
+        4.0 KiB of 0.log could not be read; what was recorded there is missing
+        ");
+    }
+}
