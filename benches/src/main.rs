@@ -3,13 +3,27 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod guard;
+mod kill;
+mod memory;
+mod torch;
+
+const USAGE: &str = "\
+usage: cargo run --release -p laptime-benches -- NAME
+
+  guard        what one Rust stage costs, against a pair of Instant::now
+  memory       how much 10^8 spans grow the process
+  kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
+  torch        the reference models against PyTorch eager, one thread each";
 
 fn main() -> anyhow::Result<()> {
-    match std::env::args().nth(1).as_deref() {
-        Some("guard") => guard::run(),
-        _ => {
-            println!("usage: cargo run --release -p laptime-benches -- guard");
-            Ok(())
-        }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["guard"] => guard::run(),
+        ["memory"] => memory::run(),
+        ["kill"] => kill::run(10_000),
+        ["kill", trials] => kill::run(trials.parse()?),
+        ["kill-victim", root] => kill::victim(root.as_ref()),
+        ["torch"] => torch::run(),
+        _ => anyhow::bail!("{USAGE}"),
     }
 }

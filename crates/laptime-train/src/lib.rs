@@ -1,1 +1,41 @@
-//! Placeholder.
+//! Reference models that train anywhere, on an engine behind a trait.
+//!
+//! [`Prepared::new`] checks a [`Plan`] and builds everything it needs; [`Prepared::train`] then trains
+//! and tells a recorder where the time went.
+//!
+//! ```no_run
+//! use std::sync::atomic::AtomicBool;
+//! use laptime_train::{ModelKind, Plan, Prepared};
+//!
+//! # fn example(recorder: &laptime_record::Recorder) -> Result<(), laptime_train::TrainError> {
+//! let plan = Plan { epochs: 3, ..Plan::new(ModelKind::Mlp) };
+//! let outcome = Prepared::new(&plan)?.train(recorder, &AtomicBool::new(false))?;
+//! assert_eq!(outcome.epochs.len(), 3);
+//! # Ok(())
+//! # }
+//! ```
+
+mod allocator;
+mod engine;
+mod error;
+mod fit;
+mod flex;
+mod generated;
+mod memory;
+mod model;
+mod optimizer;
+mod plan;
+mod prepared;
+mod threads;
+mod weights;
+
+pub use engine::{Engine, Model, StepResult};
+pub use error::TrainError;
+pub use fit::{EpochResult, Outcome, train};
+pub use flex::FlexEngine;
+pub use generated::{CLASSES, IMAGE_SIDE, generate};
+pub use model::{ModelKind, ModelSpec};
+pub use optimizer::{OptimizerKind, OptimizerSpec};
+pub use plan::{DataSource, Plan};
+pub use prepared::Prepared;
+pub use weights::{WeightShape, WeightTensor, Weights};

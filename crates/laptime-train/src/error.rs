@@ -1,0 +1,221 @@
+//! What can go wrong before and during a training, and what to type next.
+
+use std::path::PathBuf;
+
+use laptime_data::DataError;
+
+use crate::generated::{CLASSES, IMAGE_SIDE};
+use crate::{ModelKind, OptimizerKind};
+
+/// Why a training could not start or had to end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// No reference model has this name.
+    #[error("there is no model named `{name}`")]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+    },
+    /// No optimizer has this name.
+    #[error("there is no optimizer named `{name}`")]
+    UnknownOptimizer {
+        /// What was asked for.
+        name: String,
+    },
+    /// A setting that counts something is zero.
+    #[error("{setting} must be at least 1")]
+    Zero {
+        /// The setting's name, as in its flag.
+        setting: &'static str,
+    },
+    /// A setting is of no use here.
+    #[error("{setting} cannot be chosen for {place}")]
+    NotChoosable {
+        /// The setting's name, as in its flag.
+        setting: &'static str,
+        /// What has this setting fixed.
+        place: &'static str,
+    },
+    /// The learning rate is not a number above zero.
+    #[error("a learning rate of {lr} cannot train")]
+    LearningRate {
+        /// What was asked for.
+        lr: f64,
+    },
+    /// The share to hold out is not in [0, 1).
+    #[error("cannot hold out a share of {share}: it must be from 0 to below 1")]
+    Validate {
+        /// What was asked for.
+        share: f64,
+    },
+    /// The split leaves one side without rows.
+    #[error("holding out a share of {share} of {rows} rows leaves no rows to {starved}")]
+    Split {
+        /// The share asked for.
+        share: f64,
+        /// Rows there are.
+        rows: u64,
+        /// What cannot happen: `train on` or `validate on`.
+        starved: &'static str,
+    },
+    /// There is nothing to train on.
+    #[error("there are no rows to train on")]
+    NoRows,
+    /// A batch asks for more rows than there are.
+    #[error("a batch of {batch} rows is larger than the {rows} rows to train on")]
+    BatchTooLarge {
+        /// Rows in a batch.
+        batch: usize,
+        /// Rows to train on.
+        rows: u64,
+    },
+    /// The file's rows do not fit the model.
+    #[error("the {model} model takes {expected} features a row and the data has {found}")]
+    Width {
+        /// The model.
+        model: ModelKind,
+        /// Features it takes.
+        expected: usize,
+        /// Features in the file.
+        found: usize,
+    },
+    /// A target is not one of the classes.
+    #[error("row {row} has the label {value}, which is not a whole number from 0 to {}", CLASSES - 1)]
+    Label {
+        /// Number of the row, from 1, not counting a header.
+        row: u64,
+        /// Its label.
+        value: f32,
+    },
+    /// The convolution blocks leave nothing of the image.
+    #[error("convolution block {block} with kernel {kernel} uses up the {IMAGE_SIDE}x{IMAGE_SIDE} image")]
+    ImageUsedUp {
+        /// The block, from 1, after which nothing is left.
+        block: usize,
+        /// Side of the kernel.
+        kernel: usize,
+    },
+    /// The training would not fit in memory.
+    #[error("this training needs about {needed_bytes} bytes of memory and {available_bytes} are available")]
+    Memory {
+        /// An estimate of what it needs.
+        needed_bytes: u64,
+        /// What the system says is available.
+        available_bytes: u64,
+    },
+    /// More threads than anyone can use.
+    #[error("cannot compute with {threads} threads: at most {most}")]
+    TooManyThreads {
+        /// What was asked for.
+        threads: u32,
+        /// The most that is allowed.
+        most: u32,
+    },
+    /// The thread already computes with another number of threads.
+    #[error("this thread already trains with {current} threads and cannot change to {asked}")]
+    ThreadsFixed {
+        /// Threads it trains with.
+        current: u32,
+        /// Threads asked for.
+        asked: u32,
+    },
+    /// The threads could not be started.
+    #[error("could not start {threads} threads")]
+    Threads {
+        /// What was asked for.
+        threads: u32,
+        /// Why.
+        source: rayon::ThreadPoolBuildError,
+    },
+    /// The data could not be opened.
+    #[error("could not open the data")]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: DataError,
+    },
+    /// A batch could not be read in the middle of an epoch.
+    #[error("could not read batch {step} of epoch {epoch}")]
+    Batch {
+        /// The epoch, from 1.
+        epoch: u64,
+        /// The batch, from 1.
+        step: u64,
+        /// Why.
+        source: DataError,
+    },
+    /// The loss is no longer a finite number, so no later step can mean anything.
+    #[error("the loss became {loss} in step {step} of epoch {epoch}")]
+    Diverged {
+        /// The epoch, from 1.
+        epoch: u64,
+        /// The step, from 1; 0 for the evaluation after the epoch.
+        step: u64,
+        /// The loss.
+        loss: f64,
+    },
+    /// Weights were given that are not those of the model.
+    #[error("weights with shapes {found:?} do not fit the {model} model")]
+    Weights {
+        /// The model.
+        model: ModelKind,
+        /// Shapes that were given.
+        found: Vec<Vec<usize>>,
+    },
+    /// The engine failed.
+    #[error("the engine failed: {reason}")]
+    Engine {
+        /// What it said.
+        reason: String,
+    },
+}
+
+impl TrainError {
+    /// The next thing to type, when there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        if let Self::Open { source, .. } | Self::Batch { source, .. } = self {
+            return source.hint();
+        }
+        Some(match self {
+            Self::UnknownModel { .. } => format!("choose {}", listed(ModelKind::ALL.map(ModelKind::name))),
+            Self::UnknownOptimizer { .. } => {
+                format!("choose {}", listed(OptimizerKind::ALL.map(OptimizerKind::name)))
+            }
+            Self::Zero { setting } => format!("try `--{setting} 1`"),
+            Self::NotChoosable { setting, .. } => format!("leave out `--{setting}`"),
+            Self::LearningRate { .. } => "try `--lr 0.001`".to_owned(),
+            Self::Validate { .. } => "`--validate 0.2` holds out a fifth".to_owned(),
+            Self::Split { starved: "train on", .. } => "choose a smaller `--validate`".to_owned(),
+            Self::Split { .. } => "choose a larger `--validate`, or leave it out".to_owned(),
+            Self::BatchTooLarge { rows, .. } => format!("`--batch {rows}` takes all rows at once"),
+            Self::Width { model: ModelKind::Cnn, .. } => {
+                format!("a row is a {IMAGE_SIDE}x{IMAGE_SIDE} image and its label; or use `mlp`")
+            }
+            Self::Width { found, .. } => format!("leave out `--features`, or make it {found}"),
+            Self::Label { .. } => format!("number the classes from 0 to {}, in the last column", CLASSES - 1),
+            Self::ImageUsedUp { .. } => "choose fewer `--layers` or a smaller `--kernel`".to_owned(),
+            Self::Memory { .. } => {
+                "choose fewer `--rows`, a smaller `--batch` or a smaller `--width`".to_owned()
+            }
+            Self::TooManyThreads { most, .. } => format!("`--threads` goes up to {most}"),
+            Self::Diverged { .. } => "choose a smaller `--lr`, and see that the data is scaled".to_owned(),
+            _ => return None,
+        })
+    }
+
+    /// Whether the request itself was wrong, so that nothing was trained or recorded.
+    #[must_use]
+    pub fn is_bad_request(&self) -> bool {
+        !matches!(
+            self,
+            Self::Batch { .. } | Self::Diverged { .. } | Self::Engine { .. } | Self::Threads { .. }
+        )
+    }
+}
+
+fn listed<const N: usize>(names: [&str; N]) -> String {
+    names.map(|name| format!("`{name}`")).join(", ")
+}
