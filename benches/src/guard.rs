@@ -76,7 +76,9 @@ fn wait_for_drain() {
 }
 
 fn print_table(hot: &Costs, cold: &Costs) {
-    println!("one stage, ns; hot: {ROUNDS} interleaved rounds of {HOT_SPANS}; cold: {COLD_SPANS} single ones after a");
+    println!(
+        "one stage, ns; hot: {ROUNDS} interleaved rounds of {HOT_SPANS}; cold: {COLD_SPANS} single ones after a"
+    );
     println!("sweep of {} MiB; net of an empty body", SWEEP_BYTES >> 20);
     println!();
     println!("                          min    median");

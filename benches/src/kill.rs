@@ -174,7 +174,11 @@ impl Found {
 
     fn check(&self, acknowledged: u64, tally: &mut Tally) -> anyhow::Result<()> {
         ensure!(self.status == Status::Killed, "the run is {:?}", self.status);
-        ensure!(self.spans + self.dropped >= acknowledged, "{acknowledged} acknowledged, {} found", self.spans);
+        ensure!(
+            self.spans + self.dropped >= acknowledged,
+            "{acknowledged} acknowledged, {} found",
+            self.spans
+        );
         let in_order = self.numbers.windows(2).all(|pair| pair[0] < pair[1]);
         ensure!(in_order, "numbers come twice or out of order");
         if self.dropped == 0 {
@@ -182,7 +186,11 @@ impl Found {
             ensure!(gapless && self.numbers.len() as u64 >= acknowledged, "there is a gap in the numbers");
         }
         if acknowledged > 0 {
-            ensure!(self.open.iter().any(|stage| stage.starts_with("training")), "open stages: {:?}", self.open);
+            ensure!(
+                self.open.iter().any(|stage| stage.starts_with("training")),
+                "open stages: {:?}",
+                self.open
+            );
         }
         let error = if self.wall_s > 0.0 { (self.ledger_s / self.wall_s - 1.0).abs() } else { 0.0 };
         ensure!(error < 1e-3, "the ledger has {} s of {} s", self.ledger_s, self.wall_s);

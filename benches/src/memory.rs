@@ -25,10 +25,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let took = began.elapsed().as_secs_f64();
     let finished = recorder.finish(Status::Finished, None);
     let run = finished.run.ok_or_else(|| anyhow::anyhow!("the run was not kept"))?;
-    let disk: u64 = std::fs::read_dir(&run)?.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum();
+    let disk: u64 =
+        std::fs::read_dir(&run)?.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum();
     let (kept, dropped, counted) = counted(&run)?;
     println!("{SPANS} spans in {took:.1} s, back to back: far faster than any training records");
-    println!("  memory before {before:.1} MiB, most {most:.1} MiB: grew by {:.1} MiB   (bar: {BAR_MIB} MiB)", most - before);
+    println!(
+        "  memory before {before:.1} MiB, most {most:.1} MiB: grew by {:.1} MiB   (bar: {BAR_MIB} MiB)",
+        most - before
+    );
     println!("  log on disk {:.0} MiB", disk as f64 / 1024.0 / 1024.0);
     println!("  kept {kept}, dropped {dropped}, together {} of {}", kept + dropped, SPANS + 10_000);
     println!("  counted in the totals {counted}");

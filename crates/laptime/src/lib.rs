@@ -1,1 +1,35 @@
-//! Placeholder.
+//! Time every epoch of a training and see where each second went.
+//!
+//! Start a [`Recorder`], name the stages, and finish. `laptime report` then shows the ledger: exclusive
+//! times of every stage that add up to the wall time.
+//!
+//! ```
+//! use laptime::{FitFacts, Options, Recorder, Status, stage};
+//!
+//! # let folder = std::env::temp_dir().join("laptime-doc-light");
+//! # let options = Options { root: Some(folder.clone()), ..Options::default() };
+//! # #[cfg(any())]
+//! let options = Options::default(); // runs are kept in .laptime
+//! let recorder = Recorder::start(&options);
+//! let mut fit = recorder.fit(FitFacts { label: "my model".into(), rows: Some(96), ..FitFacts::default() });
+//! for _ in 0..3 {
+//!     let epoch = fit.epoch();
+//!     let batches = [[0.0_f64; 32]; 3];
+//!     for batch in epoch.batches(batches, |batch| batch.len() as u32) {
+//!         let prediction = {
+//!             let _forward = stage!("forward");
+//!             batch.iter().sum::<f64>()
+//!         };
+//!         let _update = stage!("optimizer");
+//!         epoch.loss(prediction * prediction);
+//!     }
+//! }
+//! drop(fit);
+//! recorder.finish(Status::Finished, None);
+//! # std::fs::remove_dir_all(folder).ok();
+//! ```
+
+pub use laptime_record::{
+    Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, Recorder, RunMeta, Stage, StageGuard,
+    StageId, Status, anchor, count, enter_stage, measured, now, stage, stage_id,
+};
