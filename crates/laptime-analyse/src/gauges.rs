@@ -6,6 +6,9 @@ use laptime_core::{Counter, Gauge, RunMeta, Sample, Ticks, Timebase};
 
 use crate::report::{MachineUse, Memory, Transfer};
 
+/// CPU time is counted by the clock tick, so over less than this its share of the time means nothing.
+const SHORTEST_SAMPLED_S: f64 = 0.1;
+
 /// What one gauge showed over time.
 #[derive(Clone, Copy, Debug)]
 struct Readings {
@@ -98,7 +101,7 @@ impl Gauges {
         let sampled = self.sampled_s(timebase);
         let share = |waited: f64| (sampled > 0.0).then(|| (waited / sampled).clamp(0.0, 1.0));
         MachineUse {
-            cpu_s: cpu.map(|(user, system)| user + system),
+            cpu_s: cpu.map(|(user, system)| user + system).filter(|_| sampled >= SHORTEST_SAMPLED_S),
             involuntary_switches: self.grown(Gauge::InvoluntarySwitches),
             throttled_s: seconds(Gauge::CgroupThrottledNs),
             quota_cpus: self.last(Gauge::CgroupQuotaMilliCpus).map(|milli| milli as f64 / 1e3),

@@ -1,12 +1,13 @@
 //! Verdict: what limits the training, in one sentence with numbers, and what else the facts say.
 
+use laptime_core::units::duration;
 use laptime_core::{StageId, Status, Timebase};
 
 use crate::process::Process;
 use crate::report::{Finding, Report};
 use crate::statistics::{mean, t_width, variance};
 use crate::step_series::joined;
-use crate::wording::{percent, seconds, times};
+use crate::wording::{percent, times};
 
 /// Fewer steps (or spans, without steps) than this show no bottleneck.
 const FEWEST_STEPS: u64 = 10;
@@ -224,10 +225,10 @@ fn throttled(report: &Report, least: f64) -> Option<Finding> {
     let share = held / report.wall_s.max(f64::MIN_POSITIVE);
     let quota = report.machine.quota_cpus.map_or_else(String::new, |cpus| format!(" of {cpus:.1} CPUs"));
     let text = || {
-        let held = seconds(held);
+        let held = duration(held);
         format!(
             "the container's CPU quota{quota} held the process back for {held} of {}",
-            seconds(report.wall_s)
+            duration(report.wall_s)
         )
     };
     (share >= least).then(|| finding("throttled", text()))
@@ -253,8 +254,8 @@ fn slow_first_epoch(report: &Report) -> Option<Finding> {
     let text = format!(
         "the first epoch took {} the time of the later ones ({} against {})",
         times(first / steady),
-        seconds(first),
-        seconds(steady)
+        duration(first),
+        duration(steady)
     );
     Some(finding("slow_first_epoch", text))
 }
@@ -272,7 +273,12 @@ fn not_a_number(process: &Process) -> Option<Finding> {
 }
 
 fn overhead(report: &Report) -> Option<Finding> {
-    let share = report.overhead.share;
-    let text = || format!("laptime itself took {} of the run; time fewer or longer stages", percent(share));
-    (share > 0.01).then(|| finding("overhead", text()))
+    let overhead = &report.overhead;
+    let spans_s = overhead.spans as f64 * overhead.span_cost_ns.unwrap_or(0.0) * 1e-9;
+    let by_spans = spans_s > 0.01 * report.wall_s;
+    // Opening files costs the same however short the run; that says nothing about the stages.
+    let by_flusher = overhead.share > 0.01 && report.wall_s >= 1.0;
+    let hint = if by_spans { "; time fewer or longer stages" } else { "" };
+    let text = || format!("laptime itself took {} of the run{hint}", percent(overhead.share));
+    (by_spans || by_flusher).then(|| finding("overhead", text()))
 }

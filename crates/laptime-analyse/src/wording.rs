@@ -11,17 +11,6 @@ pub(crate) fn times(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.1}×") } else { format!("{ratio:.0}×") }
 }
 
-/// A length of time in the unit that keeps it readable.
-pub(crate) fn seconds(seconds: f64) -> String {
-    match seconds {
-        s if s >= 3_600.0 => format!("{:.1} h", s / 3_600.0),
-        s if s >= 60.0 => format!("{:.1} min", s / 60.0),
-        s if s >= 1.0 => format!("{s:.2} s"),
-        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
-        s => format!("{:.2} µs", s * 1e6),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,7 +22,5 @@ mod tests {
         assert_eq!(percent(0.0), "0 %");
         assert_eq!(times(2.44), "2.4×");
         assert_eq!(times(12.4), "12×");
-        assert_eq!(seconds(0.0123), "12.30 ms");
-        assert_eq!(seconds(90.0), "1.5 min");
     }
 }

@@ -10,6 +10,7 @@ mod run;
 mod stage;
 mod text;
 mod time;
+pub mod units;
 
 pub use counter::Counter;
 pub use event::Event;

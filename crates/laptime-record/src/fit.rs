@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use laptime_core::{Counter, Event, Metric, StageId, StageTotal, Ticks};
+use laptime_core::{Event, Metric, StageId, StageTotal, Ticks};
 
 use crate::clock::now;
 use crate::lane::{Lane, Pushed};
@@ -173,16 +173,10 @@ impl<I, S> Drop for Batches<'_, I, S> {
     }
 }
 
-fn push(lane: Lane, event: &Event) {
+/// Puts an event on record and wakes the flusher in time.
+pub(crate) fn push(lane: Lane, event: &Event) {
     if lane.push_event(event) == Pushed::Wake {
         wake_flusher();
-    }
-}
-
-/// Counts an amount on this thread; does nothing without a recorder.
-pub fn count(counter: Counter, amount: u64) {
-    if let Some(lane) = current_lane() {
-        push(lane, &Event::Count { counter, at: now(), amount });
     }
 }
 

@@ -23,6 +23,7 @@
 //! ```
 
 mod clock;
+mod count;
 mod fit;
 mod flusher;
 mod lane;
@@ -34,7 +35,8 @@ mod stage;
 mod thread_lane;
 
 pub use clock::{anchor, now};
-pub use fit::{Batches, Epoch, Fit, count, measured};
+pub use count::count;
+pub use fit::{Batches, Epoch, Fit, measured};
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
 pub use recorder::{Finished, Options, Recorder};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};

@@ -76,6 +76,20 @@ impl Probes {
     }
 }
 
+/// What a process has used at its very beginning; what the machine counts is not zero then.
+pub(crate) fn nothing_used_at(at: Ticks) -> Sample {
+    let counted = [
+        Gauge::CpuUserNs,
+        Gauge::CpuSystemNs,
+        Gauge::VoluntarySwitches,
+        Gauge::InvoluntarySwitches,
+        Gauge::MajorFaults,
+        Gauge::StorageReadBytes,
+        Gauge::StorageWriteBytes,
+    ];
+    Sample { at, readings: counted.map(|gauge| (gauge, 0)).to_vec() }
+}
+
 /// The number after `key` in a text of `key value` lines.
 fn value_of(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;

@@ -16,11 +16,12 @@ use laptime_store::{
 };
 
 use crate::clock::{self, SystemClock, now};
+use crate::count::take_early_counts;
 use crate::fit::Fit;
 use crate::flusher::Flusher;
 use crate::lane::Lane;
 use crate::machine;
-use crate::probe::{Probes, RealSystem};
+use crate::probe::{self, Probes, RealSystem};
 use crate::span_cost::measure_span_cost_ns;
 use crate::thread_lane::current_lane;
 
@@ -170,7 +171,8 @@ pub struct Options {
     pub meta: RunMeta,
     /// Rank of this process.
     pub rank: u32,
-    /// When the program began, from [`anchor`](crate::anchor) in its first line; else the recorder's start.
+    /// When the program began, from [`anchor`](crate::anchor) in its first line: the run then covers the
+    /// whole program, and what it used and counted before the recorder's start. Else the recorder's start.
     pub began: Option<Anchor>,
 }
 
@@ -226,6 +228,9 @@ impl Recorder {
         let mut writer = LogWriter::new(disk, &folder, options.rank);
         writer.put(&Record::Process(facts));
         writer.put(&Record::Anchor(began));
+        if options.began.is_some() {
+            writer.put(&Record::Sample(probe::nothing_used_at(began.ticks)));
+        }
         if let Some(trouble) = ring_trouble {
             writer.put(&Record::Trouble(trouble));
         }
@@ -236,7 +241,8 @@ impl Recorder {
         ACTIVE.store(std::ptr::from_ref(shared).cast_mut(), Ordering::Release);
         GENERATION.store(shared.generation, Ordering::Release);
         // The starting thread is lane 0.
-        let _ = current_lane();
+        let lane = current_lane();
+        take_early_counts(lane.filter(|_| options.began.is_some()));
         let flusher =
             Flusher::new(shared, writer, Box::new(SystemClock), Probes::new(Box::new(RealSystem)), ring_path);
         let flusher = spawn_flusher(shared, flusher);

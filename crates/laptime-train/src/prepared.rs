@@ -53,8 +53,6 @@ impl Prepared {
         let model = engine.model(&spec, &Weights::seeded(&spec, plan.seed)?, &optimizer)?;
         let mut facts = facts(plan, &spec, &optimizer, train.rows(), batch);
         facts.parameters = Some(model.parameters());
-        facts.settings.insert("engine".to_owned(), engine.name());
-        facts.settings.insert("threads".to_owned(), engine.threads().to_string());
         let (engine, threads) = (engine.name(), engine.threads());
         let (epochs, seed) = (plan.epochs, plan.seed);
         Ok(Self { model, train, held_out, batch, epochs, seed, facts, engine, threads })
@@ -208,8 +206,10 @@ fn facts(plan: &Plan, spec: &ModelSpec, optimizer: &OptimizerSpec, rows: u64, ba
         ("optimizer", optimizer.kind.to_string()),
         ("lr", optimizer.lr.to_string()),
         ("seed", plan.seed.to_string()),
-        ("validate", plan.validate.to_string()),
     ];
+    if plan.validate > 0.0 {
+        settings.push(("validate", plan.validate.to_string()));
+    }
     if spec.kind != ModelKind::Linear {
         settings.extend([("layers", spec.layers.to_string()), ("width", spec.width.to_string())]);
     }

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::screen::Screen;
 
 /// Enough epochs for a steady state, few enough to end in seconds.
-const EPOCHS: u64 = 5;
+const EPOCHS: u64 = 8;
 
 pub(crate) fn run(began: &Anchor, args: &DemoArgs, screen: &Screen) -> Result<Ending, Failure> {
     let plan = Plan { epochs: EPOCHS, validate: 0.2, ..Plan::new(ModelKind::Cnn) };

@@ -15,10 +15,11 @@ mod sample;
 mod snapshots;
 mod style;
 mod table;
-mod units;
 mod warnings;
 mod words;
 mod wrap;
+
+use laptime_core::units;
 
 pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;

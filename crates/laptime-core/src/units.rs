@@ -1,15 +1,17 @@
 //! Numbers as people read them: three significant digits, the unit that fits, "–" for what cannot be told.
 
 /// What stands where a value cannot be told.
-pub(crate) const UNKNOWN: &str = "–";
+pub const UNKNOWN: &str = "–";
 
 /// The value as `show` writes it, or "–".
-pub(crate) fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+#[must_use]
+pub fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), show)
 }
 
 /// A length of time: `812 ns`, `41.2 us`, `3.42 ms`, `12.3 s`, `4m12s`, `2h05m`, `3d04h`.
-pub(crate) fn duration(seconds: f64) -> String {
+#[must_use]
+pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() {
         return UNKNOWN.to_owned();
     }
@@ -45,7 +47,8 @@ fn clock_duration(seconds: f64) -> String {
 }
 
 /// A length of time still to come: whole seconds are all a person waits by.
-pub(crate) fn waiting(seconds: f64) -> String {
+#[must_use]
+pub fn waiting(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() => UNKNOWN.to_owned(),
         s if s < 1.0 => "<1 s".to_owned(),
@@ -55,12 +58,14 @@ pub(crate) fn waiting(seconds: f64) -> String {
 }
 
 /// Two ends of an interval of time, the unit said once where both have the same: `12.2–12.6 us`.
-pub(crate) fn interval(low: f64, high: f64) -> String {
+#[must_use]
+pub fn interval(low: f64, high: f64) -> String {
     joined_ends(&duration(low), &duration(high))
 }
 
 /// As [`interval`], for a time still to come.
-pub(crate) fn waiting_interval(low: f64, high: f64) -> String {
+#[must_use]
+pub fn waiting_interval(low: f64, high: f64) -> String {
     joined_ends(&waiting(low), &waiting(high))
 }
 
@@ -74,7 +79,8 @@ fn joined_ends(low: &str, high: &str) -> String {
 }
 
 /// Bytes: `512 B`, `1.5 KiB`, `7.8 MiB`, `128 GiB`.
-pub(crate) fn bytes(amount: u64) -> String {
+#[must_use]
+pub fn bytes(amount: u64) -> String {
     if amount < 1024 {
         return format!("{amount} B");
     }
@@ -93,7 +99,8 @@ pub(crate) fn bytes(amount: u64) -> String {
 }
 
 /// A whole number with thousands separators: `12,345`.
-pub(crate) fn count(number: u64) -> String {
+#[must_use]
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -106,12 +113,14 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A count and what is counted: `1 epoch`, `3 epochs`.
-pub(crate) fn counted(number: u64, one: &str) -> String {
+#[must_use]
+pub fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// How many a second, without the unit: `12,345`, `12.3`.
-pub(crate) fn per_second(rate: f64) -> String {
+#[must_use]
+pub fn per_second(rate: f64) -> String {
     match rate {
         r if !r.is_finite() || r < 0.0 => UNKNOWN.to_owned(),
         r if r >= 1e9 => number(r),
@@ -121,12 +130,14 @@ pub(crate) fn per_second(rate: f64) -> String {
 }
 
 /// A rate with its unit: `12,345 samples/s`.
-pub(crate) fn rate(samples_per_s: f64) -> String {
+#[must_use]
+pub fn rate(samples_per_s: f64) -> String {
     format!("{} samples/s", per_second(samples_per_s))
 }
 
 /// A share as a percentage in a sentence: `61 %`, `4.2 %`, `0.03 %`, `<0.01 %`.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value.abs() {
         v if !v.is_finite() => UNKNOWN.to_owned(),
@@ -139,7 +150,8 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A share in a column of shares, where all have one decimal so that the points align: ` 4.2 %`, `<0.1 %`.
-pub(crate) fn percent_in_column(share: f64) -> String {
+#[must_use]
+pub fn percent_in_column(share: f64) -> String {
     let value = share * 100.0;
     match value.abs() {
         v if !v.is_finite() => UNKNOWN.to_owned(),
@@ -149,7 +161,8 @@ pub(crate) fn percent_in_column(share: f64) -> String {
 }
 
 /// A plain number such as a loss: `0.0123`, `1.23`, `1,234`, `1.23e-7`.
-pub(crate) fn number(value: f64) -> String {
+#[must_use]
+pub fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
         return UNKNOWN.to_owned();
@@ -168,7 +181,8 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// Three significant digits of a number between 0.001 and 1000; smaller ones keep five decimals.
-pub(crate) fn three_digits(value: f64) -> String {
+#[must_use]
+pub fn three_digits(value: f64) -> String {
     let decimals = match value {
         v if v >= 99.95 => 0,
         v if v >= 9.995 => 1,
