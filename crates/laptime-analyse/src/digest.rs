@@ -112,7 +112,8 @@ fn run_summary(meta: &RunMeta, process: &Process) -> RunSummary {
 
 /// What was open when the process died; other threads only where a stage of theirs was.
 fn open_stages(process: &Process, stepping: u32, timebase: &Timebase) -> Vec<OpenStageSummary> {
-    if process.status() != Status::Killed {
+    // One that said its last words had nothing open but the background.
+    if process.status() != Status::Killed || process.closed.is_some() {
         return Vec::new();
     }
     let end = process.extent().end;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use laptime_core::{ProcessFacts, Record, Ticks};
+use laptime_core::{Record, Ticks};
 
 use crate::block::BlockKind;
 use crate::disk::RealDisk;
@@ -47,7 +47,7 @@ fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &RankRea
     let disk = Box::new(RealDisk);
     let mut writer =
         LogWriter::from_segment(disk, &identity.run, identity.rank, next_segment, BlockKind::Salvaged);
-    writer.put(&Record::Process(log.process().cloned().unwrap_or_else(|| facts_from_ring(ring, identity))));
+    writer.put(&Record::Process(log.process().cloned().unwrap_or_else(|| ring.process_facts())));
     for (stage, name) in ring.header().stage_names() {
         writer.put(&Record::Stage { stage, name });
     }
@@ -57,24 +57,11 @@ fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &RankRea
         writer.put(&Record::Thread { lane, name: memory.name(), started });
         let (first, events) = memory.events_from(log.next_event(lane));
         writer.put_events(lane, first, &events);
-        writer.put(&Record::State(memory.state(memory.last_instant())));
+        writer.put(&Record::State(ring.last_state(memory)));
     }
     let anchor = ring.header().anchor().unwrap_or_default();
     writer.put(&Record::Anchor(anchor));
     writer.flush(&anchor);
     writer.sync();
     writer.trouble().is_none().then_some(())
-}
-
-fn facts_from_ring(ring: &Ring, identity: &RingIdentity) -> ProcessFacts {
-    ProcessFacts {
-        rank: identity.rank,
-        pid: identity.process.pid,
-        boot_id: identity.process.boot_id.clone(),
-        pid_start: identity.process.pid_start,
-        clock: identity.clock.clone(),
-        ns_per_tick: identity.ns_per_tick,
-        started: identity.started,
-        ring: ring.name(),
-    }
 }
