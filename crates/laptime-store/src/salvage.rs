@@ -8,22 +8,32 @@ use laptime_core::{ProcessFacts, Record, Ticks};
 
 use crate::block::BlockKind;
 use crate::disk::RealDisk;
-use crate::reader::{RankReader, RunReader};
+use crate::reader::{LogReader, RunReader};
 use crate::ring::{Ring, RingIdentity, ring_directory};
+use crate::segment::LogName;
 use crate::writer::LogWriter;
 
 /// Salvages every ring of this user whose process is dead; says how many there were.
 ///
 /// A ring whose run cannot be written is left for another time; one whose run is gone is removed.
 pub fn salvage_rings() -> usize {
-    let Ok(entries) = fs::read_dir(ring_directory()) else { return 0 };
-    entries.flatten().filter(|entry| salvage_ring(&entry.path()).is_some()).count()
+    salvage_where(&|_| true)
 }
 
-fn salvage_ring(path: &Path) -> Option<()> {
+/// As [`salvage_rings`], of one run alone: what its supervisor does once the command has ended.
+pub fn salvage_rings_of(run: &Path) -> usize {
+    salvage_where(&|identity| identity.run == run)
+}
+
+fn salvage_where(wanted: &dyn Fn(&RingIdentity) -> bool) -> usize {
+    let Ok(entries) = fs::read_dir(ring_directory()) else { return 0 };
+    entries.flatten().filter(|entry| salvage_ring(&entry.path(), wanted).is_some()).count()
+}
+
+fn salvage_ring(path: &Path, wanted: &dyn Fn(&RingIdentity) -> bool) -> Option<()> {
     let ring = Ring::open(path).ok()?;
     let identity = ring.header().identity();
-    if identity.process.is_alive() {
+    if !wanted(&identity) || identity.process.is_alive() {
         return None;
     }
     if identity.run.join("run.json").exists() {
@@ -35,18 +45,18 @@ fn salvage_ring(path: &Path) -> Option<()> {
     fs::remove_file(path).ok()
 }
 
-fn log_so_far(identity: &RingIdentity) -> Option<RankReader> {
+fn log_so_far(identity: &RingIdentity) -> Option<LogReader> {
     let mut reader = RunReader::open(&identity.run).ok()?;
     reader.read_logs(&mut |_, _| {}).ok()?;
-    Some(reader.into_rank(identity.rank))
+    Some(reader.into_log(&log_name(identity)))
 }
 
 /// Writes a segment of its own; `None` when it could not be written.
-fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &RankReader) -> Option<()> {
+fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &LogReader) -> Option<()> {
     let next_segment = log.last_segment() + 1;
     let disk = Box::new(RealDisk);
     let mut writer =
-        LogWriter::from_segment(disk, &identity.run, identity.rank, next_segment, BlockKind::Salvaged);
+        LogWriter::from_segment(disk, &identity.run, log_name(identity), next_segment, BlockKind::Salvaged);
     writer.put(&Record::Process(log.process().cloned().unwrap_or_else(|| facts_from_ring(ring, identity))));
     for (stage, name) in ring.header().stage_names() {
         writer.put(&Record::Stage { stage, name });
@@ -66,6 +76,10 @@ fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &RankRea
     writer.trouble().is_none().then_some(())
 }
 
+fn log_name(identity: &RingIdentity) -> LogName {
+    LogName::of(identity.rank, &identity.process, identity.joined)
+}
+
 fn facts_from_ring(ring: &Ring, identity: &RingIdentity) -> ProcessFacts {
     ProcessFacts {
         rank: identity.rank,
@@ -76,5 +90,6 @@ fn facts_from_ring(ring: &Ring, identity: &RingIdentity) -> ProcessFacts {
         ns_per_tick: identity.ns_per_tick,
         started: identity.started,
         ring: ring.name(),
+        ..ProcessFacts::default()
     }
 }
