@@ -82,7 +82,7 @@ impl ColorChoice {
 /// Where runs are kept.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Place {
-    /// Folder the runs are kept in [default: $LAPTIME_DIR, else .laptime]
+    /// Folder the runs are kept in [default: $LAPTIME_DIR, pyproject.toml, else .laptime]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
     pub(crate) dir: Option<PathBuf>,
 }

@@ -145,7 +145,8 @@ fn own_cost(report: &Report) -> String {
     let spans = units::counted(cost.spans, "span");
     let each = cost.span_cost_ns.map(|ns| format!(" of {}", units::duration(ns * 1e-9))).unwrap_or_default();
     let (seconds, share) = (units::duration(cost.seconds), units::percent(cost.share));
-    format!("its own cost {seconds}, {share} of the time ({spans}{each})")
+    let spans = if cost.spans > 0 { format!(" ({spans}{each})") } else { String::new() };
+    format!("its own cost {seconds}, {share} of the time{spans}")
 }
 
 /// The law as a sentence: `epoch time = 0.9 ms + 12.4 us × rows   (95 %: 12.2–12.6 us)`.

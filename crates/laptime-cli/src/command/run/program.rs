@@ -97,6 +97,7 @@ pub(super) fn run_name(command: &[String]) -> String {
     let mut words = command.iter().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
+            "-c" => return program,
             "-m" => return words.next().cloned().unwrap_or(program),
             "-W" | "-X" => drop(words.next()),
             option if option.starts_with('-') => {}
@@ -119,6 +120,7 @@ mod tests {
         assert_eq!(name("python train.py --epochs 3"), "train.py");
         assert_eq!(name("/usr/bin/python3.12 -u -X dev src/train.py"), "train.py");
         assert_eq!(name("python -m torch.distributed.run train.py"), "torch.distributed.run");
+        assert_eq!(name("python -c pass"), "python");
         assert_eq!(name("python"), "python");
         assert_eq!(name("/bin/sleep 3"), "sleep");
     }
