@@ -40,7 +40,7 @@ struct Seconds {
 }
 
 /// Prints a table of both sides' epoch times and their ratios.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let python = python()?;
     let mut torch = Worker::start(&python)?;
     let folder = tempfile::tempdir()?;

@@ -130,8 +130,10 @@ fn run_summary(meta: &RunMeta, run: &Supervised<'_>) -> RunSummary {
 /// What was open when the process died; other threads only where a stage of theirs was.
 fn open_stages(run: &Supervised<'_>, stepping: u32, timebase: &Timebase) -> Vec<OpenStageSummary> {
     let process = run.process;
-    // A process may leave without a word and still have ended well, as its exit code tells.
-    if process.status() != Status::Killed || run.status() == Status::Finished || run.recorded_nothing() {
+    // One that said its last words had nothing open but the background, and one that left without a word
+    // may still have ended well, as its exit code tells.
+    let died = process.status() == Status::Killed && process.closed.is_none();
+    if !died || run.status() == Status::Finished || run.recorded_nothing() {
         return Vec::new();
     }
     let end = process.extent().end;

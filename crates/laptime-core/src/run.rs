@@ -14,6 +14,12 @@ pub struct RunMeta {
     pub command: Vec<String>,
     /// When it started, nanoseconds since 1970.
     pub started_real_ns: u64,
+    /// The process that started it, by id.
+    pub pid: u32,
+    /// The kernel's boot id: a pid means nothing in another boot.
+    pub boot_id: String,
+    /// That process' start in clock ticks since boot: a pid can be used again.
+    pub pid_start: u64,
     /// Processes that train.
     pub ranks: u32,
     /// Frameworks seen.

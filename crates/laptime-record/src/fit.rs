@@ -50,7 +50,7 @@ impl Fit {
         if let Some(lane) = self.lane {
             lane.set_background(StageId::UNACCOUNTED, at);
         }
-        Epoch { fit: self, number, step_loss: Cell::new(None) }
+        Epoch { fit: self, number, step_loss: Cell::new(None), abandoned: false }
     }
 
     /// Puts a mark on record, and before it the totals that have changed.
@@ -95,6 +95,7 @@ pub struct Epoch<'fit> {
     fit: &'fit mut Fit,
     number: u32,
     step_loss: Cell<Option<f64>>,
+    abandoned: bool,
 }
 
 impl Epoch<'_> {
@@ -117,12 +118,19 @@ impl Epoch<'_> {
     pub fn loss(&self, loss: f64) {
         self.step_loss.set(Some(loss));
     }
+
+    /// Leaves the pass before its end, so that it does not count as a whole epoch.
+    pub fn abandon(mut self) {
+        self.abandoned = true;
+    }
 }
 
 impl Drop for Epoch<'_> {
     fn drop(&mut self) {
         let at = now();
-        self.fit.mark(Event::EpochEnd { epoch: self.number, at }, at);
+        if !self.abandoned {
+            self.fit.mark(Event::EpochEnd { epoch: self.number, at }, at);
+        }
         if let Some(lane) = self.fit.lane {
             lane.set_background(StageId::BETWEEN_EPOCHS, at);
         }

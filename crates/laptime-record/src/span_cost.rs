@@ -9,8 +9,10 @@ const ROUNDS: u32 = 5;
 const SPANS_PER_ROUND: u32 = 400;
 
 /// Nanoseconds of one span in a hot loop, on a lane that no thread has yet.
+///
+/// The lane keeps no number, so what is put on it here is nobody's, also when a kill strikes now; whoever
+/// claims the lane later starts afresh.
 pub(crate) fn measure_span_cost_ns(lane: Lane, began: Ticks) -> f64 {
-    lane.0.claim(0, "span cost", began);
     lane.begin(StageId::UNACCOUNTED, began);
     let fastest = (0..ROUNDS)
         .map(|_| {
@@ -22,6 +24,5 @@ pub(crate) fn measure_span_cost_ns(lane: Lane, began: Ticks) -> f64 {
             anchor().monotonic_ns.saturating_sub(from)
         })
         .min();
-    lane.0.release();
     fastest.unwrap_or(0) as f64 / f64::from(SPANS_PER_ROUND)
 }

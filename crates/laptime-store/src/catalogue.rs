@@ -9,6 +9,7 @@ use laptime_core::RunMeta;
 
 use crate::disk::Disk;
 use crate::error::StoreError;
+use crate::process::ProcessIdentity;
 use crate::reader::RunReader;
 use crate::ring::random_name;
 
@@ -60,6 +61,8 @@ impl Catalogue {
     pub fn create(&self, disk: &mut dyn Disk, meta: &mut RunMeta) -> io::Result<PathBuf> {
         let random = random_name()?;
         meta.id = format!("{}-{}", utc(meta.started_real_ns), random.get(..8).unwrap_or(&random));
+        let starter = ProcessIdentity::current();
+        (meta.pid, meta.boot_id, meta.pid_start) = (starter.pid, starter.boot_id, starter.pid_start);
         let run = self.root.join(&meta.id);
         disk.create_folder(&run)?;
         let description = serde_json::to_vec_pretty(meta)?;

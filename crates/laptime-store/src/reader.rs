@@ -12,7 +12,7 @@ use crate::block::{BlockScan, Scanned};
 use crate::error::StoreError;
 use crate::format::{Decoded, LaneEvents, VERSION, decode_payload};
 use crate::process::ProcessIdentity;
-use crate::ring::{Ring, ring_directory};
+use crate::ring::{Ring, ring_directory, rings_of};
 use crate::segment::{LogName, list_segments};
 use crate::writer::Unsaved;
 
@@ -70,12 +70,32 @@ impl RunReader {
         if let Some((log, unsaved)) = self.unsaved.take() {
             self.logs.entry(log).or_default().read_unsaved(&unsaved, &mut |record| sink(log, record));
         }
+        self.learn_from_rings(sink);
         for (log, reader) in &mut self.logs {
             let mut sink = |record| sink(*log, record);
             reader.read_ring(&mut sink);
             reader.end(&mut sink);
         }
+        if self.ranks.is_empty() {
+            // Its process has not come to write a log, or was killed before it could.
+            let RunMeta { pid, boot_id, pid_start, .. } = self.meta.clone();
+            sink(0, Record::Ended { status: status_of(&ProcessIdentity { pid, boot_id, pid_start }) });
+        }
         self.refuse_when_all_is_newer()
+    }
+
+    /// A process that was killed before its first block came to disk is known from its ring alone.
+    fn learn_from_rings(&mut self, sink: &mut dyn FnMut(LogName, Record)) {
+        let Some(run) = &self.run else { return };
+        if !self.logs.is_empty() && self.logs.values().all(|log| log.process.is_some()) {
+            return;
+        }
+        let run = std::path::absolute(run).unwrap_or_else(|_| run.clone());
+        for ring in rings_of(&run) {
+            let (facts, log) = (ring.process_facts(), ring.header().identity().log());
+            let reader = self.logs.entry(log).or_default();
+            reader.take(Decoded::Record(Record::Process(facts)), &mut |record| sink(log, record));
+        }
     }
 
     /// The part of [`Self::poll`] that is on disk.
@@ -245,7 +265,7 @@ impl LogReader {
             }
             let (first, events) = memory.events_from(self.next_event(lane));
             self.take_events(LaneEvents { lane, first, events }, sink);
-            sink(Record::State(LaneState { lane, ..memory.state(memory.last_instant()) }));
+            sink(Record::State(LaneState { lane, ..ring.last_state(memory) }));
         }
     }
 
@@ -261,12 +281,14 @@ impl LogReader {
     }
 
     fn status(&self) -> Status {
-        let alive = self.process.as_ref().is_some_and(|facts| {
-            let (pid, boot_id, pid_start) = (facts.pid, facts.boot_id.clone(), facts.pid_start);
-            ProcessIdentity { pid, boot_id, pid_start }.is_alive()
-        });
-        if alive { Status::Running } else { Status::Killed }
+        let ProcessFacts { pid, boot_id, pid_start, .. } = self.process.clone().unwrap_or_default();
+        status_of(&ProcessIdentity { pid, boot_id, pid_start })
     }
+}
+
+/// How a run stands that has not said how it ended.
+fn status_of(process: &ProcessIdentity) -> Status {
+    if process.is_alive() { Status::Running } else { Status::Killed }
 }
 
 fn read_window(file: &mut File, offset: u64) -> std::io::Result<Vec<u8>> {

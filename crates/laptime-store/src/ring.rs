@@ -16,14 +16,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use laptime_core::{
-    Anchor, Counter, Event, FIRST_USER_STAGE, LaneState, MAX_STAGES, Metric, OpenStage, StageId, StageTotal,
-    Ticks,
+    Anchor, Counter, Event, FIRST_USER_STAGE, LaneState, MAX_STAGES, Metric, OpenStage, ProcessFacts,
+    StageId, StageTotal, Ticks,
 };
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, OFlags, fallocate, statvfs};
 
 use crate::disk::{Disk, RealDisk};
 use crate::process::ProcessIdentity;
+use crate::segment::LogName;
 
 /// Events a lane holds until they are drained; a power of two.
 pub const RING_ENTRIES: usize = 8192;
@@ -305,9 +306,8 @@ impl LaneMemory {
         }
     }
 
-    /// The last instant the lane itself knows of: for a process that is dead.
-    #[must_use]
-    pub fn last_instant(&self) -> Ticks {
+    /// The last instant the lane itself knows of.
+    fn last_instant(&self) -> Ticks {
         let depth = (self.depth.load(Ordering::Acquire) as usize).min(FRAMES);
         let opened = self.frames[..depth].iter().map(|frame| frame.start.load(Ordering::Relaxed)).max();
         let head = self.head.load(Ordering::Acquire);
@@ -378,6 +378,14 @@ pub struct RingIdentity {
     pub ns_per_tick: f64,
     /// Where the clock comes from.
     pub clock: String,
+}
+
+impl RingIdentity {
+    /// The log that the process of this ring writes.
+    #[must_use]
+    pub fn log(&self) -> LogName {
+        LogName::of(self.rank, &self.process, self.joined)
+    }
 }
 
 #[repr(C)]
@@ -489,6 +497,32 @@ impl Ring {
         &self.memory().header
     }
 
+    /// What the ring can tell of its process, for when its log cannot.
+    #[must_use]
+    pub fn process_facts(&self) -> ProcessFacts {
+        let identity = self.header().identity();
+        ProcessFacts {
+            rank: identity.rank,
+            pid: identity.process.pid,
+            boot_id: identity.process.boot_id,
+            pid_start: identity.process.pid_start,
+            clock: identity.clock,
+            ns_per_tick: identity.ns_per_tick,
+            started: identity.started,
+            ring: self.name(),
+            ..ProcessFacts::default()
+        }
+    }
+
+    /// Where a lane stood at the last instant the ring knows of: its own, or the flusher's last round.
+    ///
+    /// A stage that hung for an hour before the kill has nothing newer than its own begin on its lane.
+    #[must_use]
+    pub fn last_state(&self, lane: &LaneMemory) -> LaneState {
+        let drained = self.header().anchor().map(|anchor| anchor.ticks).unwrap_or_default();
+        lane.state(lane.last_instant().max(drained))
+    }
+
     /// The lanes, used or not.
     #[must_use]
     pub fn lanes(&self) -> &[LaneMemory; RING_LANES] {
@@ -561,6 +595,13 @@ impl RingHeader {
             [0, 1, 2, 3].map(|at: usize| self.anchors[place as usize % 2][at].load(Ordering::Relaxed));
         (place > 0).then_some(Anchor { ticks: Ticks(ticks), monotonic_ns, real_ns, boot_ns })
     }
+}
+
+/// The rings of this user's processes that record into a run.
+pub(crate) fn rings_of(run: &Path) -> Vec<Ring> {
+    let Ok(entries) = fs::read_dir(ring_directory()) else { return Vec::new() };
+    let rings = entries.flatten().filter_map(|entry| Ring::open(&entry.path()).ok());
+    rings.filter(|ring| ring.header().identity().run == run).collect()
 }
 
 /// Where this user's rings are.

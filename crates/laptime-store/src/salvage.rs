@@ -4,13 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use laptime_core::{ProcessFacts, Record, Ticks};
+use laptime_core::{Record, Ticks};
 
 use crate::block::BlockKind;
 use crate::disk::RealDisk;
 use crate::reader::{LogReader, RunReader};
 use crate::ring::{Ring, RingIdentity, ring_directory};
-use crate::segment::LogName;
 use crate::writer::LogWriter;
 
 /// Salvages every ring of this user whose process is dead; says how many there were.
@@ -48,7 +47,7 @@ fn salvage_ring(path: &Path, wanted: &dyn Fn(&RingIdentity) -> bool) -> Option<(
 fn log_so_far(identity: &RingIdentity) -> Option<LogReader> {
     let mut reader = RunReader::open(&identity.run).ok()?;
     reader.read_logs(&mut |_, _| {}).ok()?;
-    Some(reader.into_log(&log_name(identity)))
+    Some(reader.into_log(&identity.log()))
 }
 
 /// Writes a segment of its own; `None` when it could not be written.
@@ -56,8 +55,8 @@ fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &LogRead
     let next_segment = log.last_segment() + 1;
     let disk = Box::new(RealDisk);
     let mut writer =
-        LogWriter::from_segment(disk, &identity.run, log_name(identity), next_segment, BlockKind::Salvaged);
-    writer.put(&Record::Process(log.process().cloned().unwrap_or_else(|| facts_from_ring(ring, identity))));
+        LogWriter::from_segment(disk, &identity.run, identity.log(), next_segment, BlockKind::Salvaged);
+    writer.put(&Record::Process(log.process().cloned().unwrap_or_else(|| ring.process_facts())));
     for (stage, name) in ring.header().stage_names() {
         writer.put(&Record::Stage { stage, name });
     }
@@ -67,29 +66,11 @@ fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &LogRead
         writer.put(&Record::Thread { lane, name: memory.name(), started });
         let (first, events) = memory.events_from(log.next_event(lane));
         writer.put_events(lane, first, &events);
-        writer.put(&Record::State(memory.state(memory.last_instant())));
+        writer.put(&Record::State(ring.last_state(memory)));
     }
     let anchor = ring.header().anchor().unwrap_or_default();
     writer.put(&Record::Anchor(anchor));
     writer.flush(&anchor);
     writer.sync();
     writer.trouble().is_none().then_some(())
-}
-
-fn log_name(identity: &RingIdentity) -> LogName {
-    LogName::of(identity.rank, &identity.process, identity.joined)
-}
-
-fn facts_from_ring(ring: &Ring, identity: &RingIdentity) -> ProcessFacts {
-    ProcessFacts {
-        rank: identity.rank,
-        pid: identity.process.pid,
-        boot_id: identity.process.boot_id.clone(),
-        pid_start: identity.process.pid_start,
-        clock: identity.clock.clone(),
-        ns_per_tick: identity.ns_per_tick,
-        started: identity.started,
-        ring: ring.name(),
-        ..ProcessFacts::default()
-    }
 }

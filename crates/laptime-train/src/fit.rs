@@ -47,10 +47,14 @@ impl Prepared {
         let mut fit = recorder.fit(self.facts().clone());
         let mut outcome = Outcome::default();
         for number in 0..self.epochs {
-            let pass = {
-                let epoch = fit.epoch();
-                self.pass(&epoch, number, stop, &mut outcome.steps)?
-            };
+            let epoch = fit.epoch();
+            let pass = self.pass(&epoch, number, stop, &mut outcome.steps);
+            if matches!(pass, Ok(Some(_))) {
+                drop(epoch);
+            } else {
+                epoch.abandon();
+            }
+            let pass = pass?;
             let held_out = if pass.is_some() { self.evaluate(number, stop)? } else { None };
             let (Some(trained), Some(held_out)) = (pass, held_out) else {
                 outcome.interrupted = true;
