@@ -76,10 +76,13 @@ impl RunReader {
             reader.read_ring(&mut sink);
             reader.end(&mut sink);
         }
-        if self.ranks.is_empty() {
+        if self.logs.is_empty() {
             // Its process has not come to write a log, or was killed before it could.
             let RunMeta { pid, boot_id, pid_start, .. } = self.meta.clone();
-            sink(0, Record::Ended { status: status_of(&ProcessIdentity { pid, boot_id, pid_start }) });
+            sink(
+                LogName::default(),
+                Record::Ended { status: status_of(&ProcessIdentity { pid, boot_id, pid_start }) },
+            );
         }
         self.refuse_when_all_is_newer()
     }
