@@ -184,7 +184,11 @@ fn masks_and_dispositions_are_those_of_a_bare_command() {
                 // SAFETY: as above.
                 unsafe { command.pre_exec(odd) };
             }
-            text(&command.output().unwrap().stdout)
+            let told = text(&command.output().unwrap().stdout);
+            let sets = told.lines().filter_map(|line| line.split_once(':'));
+            // Signals 32 and 33 are the C library's own: it takes them when the first thread starts.
+            let set = |bits: &str| u64::from_str_radix(bits.trim(), 16).unwrap() & !(0b11 << 31);
+            sets.map(|(name, bits)| (name.to_owned(), set(bits))).collect::<Vec<_>>()
         };
         let mut ours = laptime(folder.path());
         ours.args(["run", "-q", "--"]).args(words);
@@ -205,7 +209,10 @@ const COUNTER: &str = "\
     trap 'echo usr1' USR1; trap 'echo usr2' USR2; trap 'echo term' TERM; trap 'echo hup' HUP
     trap 'echo quit' QUIT; trap 'echo winch' WINCH; trap 'echo alrm' ALRM
     echo ready $$
-    while :; do line=; read line; [ \"$line\" = done ] && break; done
+    while :; do
+      line=; read line || [ $? -gt 128 ] || tries=$((tries+1))
+      [ \"$line\" = done ] && break; [ ${tries:-0} -gt 99 ] && exit 8
+    done
     echo total $int; exit 9";
 
 #[test]
@@ -277,9 +284,10 @@ fn a_stopped_command_stops_laptime_and_both_go_on() {
         assert_eq!(child.stopped(), signal);
         child.signal(libc::SIGCONT);
         child.continued();
+        // Said only by a command that goes on, too.
+        child.signal(libc::SIGUSR1);
+        child.hear("usr1");
     }
-    child.signal(libc::SIGUSR1);
-    child.hear("usr1");
     child.say("done\n");
     child.hear("total 0");
     assert_eq!(child.end().code(), Some(9));
