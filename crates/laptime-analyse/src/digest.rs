@@ -8,14 +8,16 @@ use crate::outlook;
 use crate::process::Process;
 use crate::report::{OpenStageSummary, REPORT_SCHEMA, Report, RunSummary};
 use crate::summary;
+use crate::supervised::Supervised;
 use crate::thread::thread;
 use crate::utc::rfc3339;
 use crate::verdict;
 
 /// A run, folded record by record in memory that grows with its epochs but not with its spans or steps.
 ///
-/// Records come in the order a reader yields them; [`Record::Process`] opens the log of a process, and the
-/// report is about the one of lowest rank.
+/// Records come in the order a reader yields them; [`Record::Process`] opens the log of a process. The
+/// report is about the process of lowest rank; where a supervisor watched the command, the run's wall time
+/// and status are what it saw.
 ///
 /// ```
 /// use laptime_analyse::Digest;
@@ -50,27 +52,38 @@ impl Digest {
         }
     }
 
+    /// Takes the next record of one of several logs, numbered from 0, which may come in turns.
+    pub fn take_from(&mut self, log: usize, record: &Record) {
+        while self.processes.len() <= log {
+            self.processes.push(Process::default());
+        }
+        if let Some(process) = self.processes.get_mut(log) {
+            process.take(record);
+        }
+    }
+
     /// The run as far as it is known now.
     #[must_use]
     pub fn report(&self) -> Report {
         let unknown = Process::default();
-        let first = self.processes.iter().min_by_key(|process| process.facts.rank);
-        report(&self.meta, first.unwrap_or(&unknown))
+        let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
+        report(&run.meta(&self.meta, &self.processes), &run)
     }
 }
 
-fn report(meta: &RunMeta, process: &Process) -> Report {
+fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
+    let process = run.process;
     let timebase = process.clock.timebase(process.facts.ns_per_tick);
-    let extent = process.extent();
-    let wall_s = timebase.seconds(extent.wall());
+    let wall_s = timebase.seconds(run.extent().wall());
     let (fits, epochs) = summary::fits(process, &timebase);
     let unknown = crate::lane::Lane::new(0);
     let stepping = process.stepping_lane().unwrap_or(&unknown);
-    let totals = run_totals(stepping, &extent, process.any_fit());
+    let mut totals = run_totals(stepping, &process.extent(), process.any_fit());
+    run.widen(&mut totals, process.any_fit());
     let others = process.lanes.values().filter(|lane| lane.number != stepping.number);
     let mut report = Report {
         schema: REPORT_SCHEMA,
-        run: run_summary(meta, process),
+        run: run_summary(meta, run),
         wall_s,
         ledger: rows(&totals, &stepping.spans, &process.names, &timebase),
         device_ledger: None,
@@ -79,27 +92,31 @@ fn report(meta: &RunMeta, process: &Process) -> Report {
         steps: summary::steps(process, &timebase),
         workers: None,
         threads: others.filter_map(|lane| thread(lane, &process.names, &timebase)).collect(),
-        memory: process.gauges.memory(),
-        transfer: process.gauges.transfer(meta),
-        machine: process.gauges.machine_use(&timebase),
+        memory: run.memory(),
+        transfer: run.transfer(meta),
+        machine: run.machine_use(&timebase),
         time_left: outlook::time_left(process, &timebase),
         overhead: process.overhead(wall_s),
         law: law::law(process, &timebase),
-        open_stages: open_stages(process, stepping.number, &timebase),
+        open_stages: open_stages(run, stepping.number, &timebase),
         findings: Vec::new(),
-        warnings: process.warnings(),
+        warnings: run.warnings(),
     };
-    report.findings = verdict::findings(&report, process, &timebase);
+    report.findings = if run.recorded_nothing() {
+        vec![verdict::nothing_recorded()]
+    } else {
+        verdict::findings(&report, process, &timebase)
+    };
     report
 }
 
-fn run_summary(meta: &RunMeta, process: &Process) -> RunSummary {
+fn run_summary(meta: &RunMeta, run: &Supervised<'_>) -> RunSummary {
     RunSummary {
         id: meta.id.clone(),
         name: meta.name.clone(),
         command: meta.command.clone(),
-        status: process.status(),
-        message: process.closed.as_ref().and_then(|(_, closing)| closing.message.clone()),
+        status: run.status(),
+        message: run.message(),
         started: rfc3339(meta.started_real_ns),
         ranks: meta.ranks,
         frameworks: meta.frameworks.clone(),
@@ -111,9 +128,12 @@ fn run_summary(meta: &RunMeta, process: &Process) -> RunSummary {
 }
 
 /// What was open when the process died; other threads only where a stage of theirs was.
-fn open_stages(process: &Process, stepping: u32, timebase: &Timebase) -> Vec<OpenStageSummary> {
-    // One that said its last words had nothing open but the background.
-    if process.status() != Status::Killed || process.closed.is_some() {
+fn open_stages(run: &Supervised<'_>, stepping: u32, timebase: &Timebase) -> Vec<OpenStageSummary> {
+    let process = run.process;
+    // One that said its last words had nothing open but the background, and one that left without a word
+    // may still have ended well, as its exit code tells.
+    let died = process.status() == Status::Killed && process.closed.is_none();
+    if !died || run.status() == Status::Finished || run.recorded_nothing() {
         return Vec::new();
     }
     let end = process.extent().end;

@@ -19,6 +19,7 @@ mod statistics;
 mod steady;
 mod step_series;
 mod summary;
+mod supervised;
 mod thread;
 mod time_left;
 mod totals;
@@ -34,6 +35,8 @@ mod coverage_tests;
 mod script;
 #[cfg(test)]
 mod story_tests;
+#[cfg(test)]
+mod supervised_tests;
 
 pub use digest::Digest;
 pub use report::*;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{Closing, Event, Gauge, LaneState, ProcessFacts, Record, StageId, Status, Ticks, Trouble};
+use laptime_core::{
+    Closing, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status, Ticks, Trouble,
+};
 
 use crate::clock::Clock;
 use crate::fit::Fit;
@@ -54,7 +56,7 @@ impl Process {
             Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().facts = facts.clone(),
             Record::Event { lane, event } => self.take_event(*lane, event),
             Record::State(state) => self.take_state(state),
-            Record::Sample(sample) => self.gauges.take(sample),
+            Record::Sample(sample) => self.take_sample(sample),
             Record::Anchor(anchor) => self.clock.take(anchor),
             Record::Trouble(trouble) if self.troubles.len() < MOST_TROUBLES => {
                 self.troubles.push(trouble.clone());
@@ -117,6 +119,14 @@ impl Process {
     fn see(&mut self, lane: u32, at: Ticks) {
         self.last = self.last.max(Some(at));
         self.lane(lane).see(at);
+    }
+
+    fn take_sample(&mut self, sample: &Sample) {
+        self.gauges.take(sample);
+        // A supervisor has no lanes: its probes are what it is known by.
+        if self.facts.role == Role::Supervisor {
+            self.last = self.last.max(Some(sample.at));
+        }
     }
 
     fn take_thread(&mut self, lane: u32, name: &str, started: Ticks) {

@@ -82,6 +82,12 @@ fn finding(id: &'static str, text: String) -> Finding {
     Finding { id, text }
 }
 
+/// What can be said of a command that recorded nothing of itself.
+pub(crate) fn nothing_recorded() -> Finding {
+    let text = "cannot tell where the time went: the command recorded no stages";
+    finding("nothing_recorded", text.to_owned())
+}
+
 fn too_little(report: &Report, process: &Process) -> Option<Finding> {
     let steps = report.steps.map_or(0, |steps| steps.count);
     let spans = process.lanes.values().filter_map(|lane| lane.state.as_ref());

@@ -4,10 +4,12 @@ mod refusal;
 mod values;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::settings;
 
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use values::{BatchSize, DataChoice};
@@ -42,6 +44,8 @@ pub(crate) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a command and report where its time went
+    Run(RunArgs),
     /// Train a small model for a few seconds and report on it
     Demo(DemoArgs),
     /// Train a reference model and report where the time goes
@@ -78,16 +82,15 @@ impl ColorChoice {
 /// Where runs are kept.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Place {
-    /// Folder the runs are kept in [default: $LAPTIME_DIR, else .laptime]
+    /// Folder the runs are kept in [default: $LAPTIME_DIR, pyproject.toml, else .laptime]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
     pub(crate) dir: Option<PathBuf>,
 }
 
 impl Place {
-    /// The folder: the option, else the variable LAPTIME_DIR, else `.laptime`.
+    /// The folder: the option, else the variable LAPTIME_DIR, else what pyproject.toml says, else `.laptime`.
     pub(crate) fn folder(&self, laptime_dir: Option<OsString>) -> PathBuf {
-        let variable = laptime_dir.filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        self.dir.clone().or(variable).unwrap_or_else(|| Path::new(".laptime").to_owned())
+        settings::folder(self.dir.clone(), laptime_dir, settings::project_folder())
     }
 }
 
@@ -180,6 +183,32 @@ pub(crate) struct TrainArgs {
     pub(crate) output: Output,
     #[command(flatten)]
     pub(crate) place: Place,
+}
+
+/// `laptime run`.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "\
+Examples:
+  laptime run -- python train.py --epochs 3     where does the time of a training go?
+  laptime run --name baseline -- ./train.sh     any command, called `baseline`
+
+The command's own output, signals and exit code stay as they are. The report goes to
+standard error.")]
+pub(crate) struct RunArgs {
+    /// What to call the run [default: $LAPTIME_NAME, else the script or program]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub(crate) name: Option<String>,
+    /// Show no report when the command has ended [default: $LAPTIME_QUIET]
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Measure from outside only: attach nothing to Python
+    #[arg(long)]
+    pub(crate) no_hooks: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The command and its arguments, best after `--`
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// `laptime report`.

@@ -2,5 +2,6 @@
 
 pub(crate) mod demo;
 pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod train;

@@ -5,6 +5,7 @@ mod command;
 mod failure;
 mod live;
 mod screen;
+mod settings;
 mod study;
 mod text;
 
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 use laptime_core::Anchor;
 
 use args::{Args, Command, Stop};
+pub use command::run::keep_broken_pipes_silent;
 use screen::Screen;
 
 /// How a command ended when nothing went wrong with the command itself.
@@ -22,6 +24,8 @@ enum Ending {
     Done,
     /// Stopped by Ctrl-C or a request to end, after what was done so far was shown.
     Interrupted,
+    /// A command was run that ended so; laptime ends like it.
+    Like(command::run::Ended),
 }
 
 /// Runs a command line; `began` is when the program did. The only place that turns outcomes into exit codes.
@@ -36,6 +40,7 @@ pub fn run(began: &Anchor, command_line: impl IntoIterator<Item = OsString>) -> 
         Ok(Ending::Done) => ExitCode::SUCCESS,
         // What a shell reports for a command that Ctrl-C ended.
         Ok(Ending::Interrupted) => ExitCode::from(130),
+        Ok(Ending::Like(ended)) => command::run::end_like(ended),
         Err(failure) => {
             screen.error(&failure);
             ExitCode::from(failure.exit)
@@ -46,6 +51,7 @@ pub fn run(began: &Anchor, command_line: impl IntoIterator<Item = OsString>) -> 
 fn dispatch(began: &Anchor, args: &Args, screen: &Screen) -> Result<Ending, failure::Failure> {
     match &args.command {
         Command::Demo(demo) => command::demo::run(began, demo, screen),
+        Command::Run(run) => command::run::run(run, screen),
         Command::Train(train) => command::train::run(began, train, screen),
         Command::Report(report) => command::report::run(report, screen),
         Command::Runs(runs) => command::runs::run(runs, screen),

@@ -5,12 +5,14 @@ use std::path::Path;
 use laptime_analyse::{Digest, Report};
 use laptime_core::RunMeta;
 use laptime_record::Finished;
-use laptime_store::{RunReader, StoreError};
+use laptime_store::{LogName, RunReader, StoreError};
 
 /// A run that is being read: what was read so far, and where to go on.
 pub(crate) struct Study {
     reader: RunReader,
     digest: Digest,
+    /// The logs met so far; a log's place here is its number in the digest.
+    logs: Vec<LogName>,
 }
 
 impl Study {
@@ -21,23 +23,31 @@ impl Study {
 
     /// Begins with a run that has just finished, also where its files are incomplete or gone.
     pub(crate) fn of_finished(finished: Finished) -> Self {
-        let Finished { run, unsaved, meta } = finished;
+        let Finished { run, unsaved, meta, log } = finished;
         let reader =
             run.and_then(|run| RunReader::open(&run).ok()).unwrap_or_else(|| RunReader::in_memory(meta));
         Self::of(match unsaved {
-            Some(unsaved) => reader.with_unsaved(0, unsaved),
+            Some(unsaved) => reader.with_unsaved(log, unsaved),
             None => reader,
         })
     }
 
     fn of(reader: RunReader) -> Self {
         let meta: RunMeta = reader.meta().clone();
-        Self { reader, digest: Digest::new(meta) }
+        Self { reader, digest: Digest::new(meta), logs: Vec::new() }
     }
 
     /// Reads what is new and reports on all of it.
     pub(crate) fn report(&mut self) -> Result<Report, StoreError> {
-        self.reader.poll(&mut |_, record| self.digest.take(&record))?;
-        Ok(self.digest.report())
+        let Self { reader, digest, logs } = self;
+        reader.poll(&mut |log, record| digest.take_from(log_number(logs, log), &record))?;
+        Ok(digest.report())
     }
+}
+
+fn log_number(logs: &mut Vec<LogName>, log: LogName) -> usize {
+    logs.iter().position(|known| *known == log).unwrap_or_else(|| {
+        logs.push(log);
+        logs.len() - 1
+    })
 }

@@ -17,7 +17,7 @@ pub use event::Event;
 pub use fit::FitFacts;
 pub use gauge::{Gauge, Sample};
 pub use metric::Metric;
-pub use record::{LaneState, OpenStage, ProcessFacts, Record, StageTotal};
+pub use record::{LaneState, OpenStage, ProcessFacts, Record, Role, StageTotal};
 pub use run::{Closing, Machine, RunMeta, Status, Trouble};
 pub use stage::{BUILT_IN_STAGES, FIRST_USER_STAGE, MAX_STAGES, StageId};
 pub use text::display_name;

@@ -64,12 +64,34 @@ pub enum Record {
     },
 }
 
+/// What a process does in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It records its own stages.
+    #[default]
+    Trainer,
+    /// It started the command and waits for it; its probes are those of the command and all it started.
+    Supervisor,
+}
+
+impl Role {
+    /// Whether it is a trainer, which goes without saying in a log.
+    #[must_use]
+    pub fn is_trainer(&self) -> bool {
+        *self == Self::Trainer
+    }
+}
+
 /// Who writes a log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessFacts {
     /// Rank within the run.
     pub rank: u32,
+    /// What it does in the run; a log of version 1 that does not say is a trainer's.
+    #[serde(skip_serializing_if = "Role::is_trainer")]
+    pub role: Role,
     /// Process id.
     pub pid: u32,
     /// The kernel's boot id: a pid means nothing in another boot.
@@ -84,6 +106,9 @@ pub struct ProcessFacts {
     pub started: Ticks,
     /// The name of the ring in shared memory, when there is one.
     pub ring: Option<String>,
+    /// What a process that joined a run knows of it and its maker did not, such as device and engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<crate::RunMeta>,
 }
 
 /// The totals of one stage on one thread.

@@ -6,15 +6,20 @@ mod load;
 mod memory;
 mod network;
 mod own_cost;
+mod tree;
 
 use std::fs;
 
 use laptime_core::{Gauge, Sample, Ticks};
 
+pub(crate) use tree::TreeProbes;
+
 /// What probes ask of the system, so that they can be tested with scripted answers.
 pub(crate) trait System: Send {
     /// The text of a file under `/proc` or `/sys`; `None` when it cannot be read.
     fn text(&self, path: &str) -> Option<String>;
+    /// The children of a process, those of all its threads.
+    fn children(&self, pid: u32) -> Vec<u32>;
     /// What the process used so far.
     fn usage(&self) -> Usage;
     /// CPU time of the calling thread, nanoseconds.
@@ -37,6 +42,15 @@ pub(crate) struct RealSystem;
 impl System for RealSystem {
     fn text(&self, path: &str) -> Option<String> {
         fs::read_to_string(path).ok()
+    }
+
+    fn children(&self, pid: u32) -> Vec<u32> {
+        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+        let lists = threads.flatten().filter_map(|thread| {
+            let list = fs::read_to_string(thread.path().join("children")).ok()?;
+            Some(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>())
+        });
+        lists.flatten().collect()
     }
 
     fn usage(&self) -> Usage {
@@ -117,6 +131,11 @@ pub(crate) mod tests {
     impl System for ScriptedSystem {
         fn text(&self, path: &str) -> Option<String> {
             self.files.get(path).map(|text| (*text).to_owned())
+        }
+
+        fn children(&self, pid: u32) -> Vec<u32> {
+            let list = self.text(&format!("/proc/{pid}/children")).unwrap_or_default();
+            list.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect()
         }
 
         fn usage(&self) -> Usage {

@@ -8,11 +8,10 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use laptime_core::{
-    Anchor, Closing, FitFacts, ProcessFacts, Record, RunMeta, StageId, Status, Ticks, Timebase, Trouble,
+    Anchor, Closing, FitFacts, ProcessFacts, Record, RunMeta, StageId, Status, Ticks, Trouble,
 };
 use laptime_store::{
-    Catalogue, Disk, LaneMemory, LogWriter, ProcessIdentity, RING_LANES, RealDisk, Ring, RingHeader,
-    RingIdentity, Unsaved,
+    Disk, LaneMemory, LogName, LogWriter, RING_LANES, RealDisk, Ring, RingHeader, RingIdentity, Unsaved,
 };
 
 use crate::clock::{self, SystemClock, now};
@@ -20,7 +19,7 @@ use crate::count::take_early_counts;
 use crate::fit::Fit;
 use crate::flusher::Flusher;
 use crate::lane::Lane;
-use crate::machine;
+use crate::place::Place;
 use crate::probe::{self, Probes, RealSystem};
 use crate::span_cost::measure_span_cost_ns;
 use crate::thread_lane::current_lane;
@@ -28,7 +27,7 @@ use crate::thread_lane::current_lane;
 /// Threads that can record at once; those beyond the ring's lanes lose up to 100 ms when killed.
 const MAX_LANES: usize = 64;
 /// How long `finish` waits for the flusher: a stuck disk must not hang the end of a training.
-const FINISH_PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 /// How often the flusher drains the rings.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -165,11 +164,12 @@ impl Shared {
 /// What a recorder is started with.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The folder that holds runs; `LAPTIME_DIR`, else `.laptime`, when not given.
+    /// The folder that holds runs; `LAPTIME_DIR`, else `.laptime`, when not given. Under `laptime run` the
+    /// recorder joins the command's run instead, whatever is said here.
     pub root: Option<PathBuf>,
     /// What is known of the run; id, start and machine are filled in.
     pub meta: RunMeta,
-    /// Rank of this process.
+    /// Rank of this process; where it joins a run and this is 0, the launcher's word counts.
     pub rank: u32,
     /// When the program began, from [`anchor`](crate::anchor) in its first line: the run then covers the
     /// whole program, and what it used and counted before the recorder's start. Else the recorder's start.
@@ -183,6 +183,7 @@ pub struct Recorder {
     shared: Option<&'static Shared>,
     meta: RunMeta,
     run: io::Result<PathBuf>,
+    log: LogName,
     flusher: Mutex<Option<FlusherThread>>,
 }
 
@@ -201,6 +202,8 @@ pub struct Finished {
     pub unsaved: Option<Unsaved>,
     /// What is known of the run, as in its description on disk.
     pub meta: RunMeta,
+    /// The log of this process in the run.
+    pub log: LogName,
 }
 
 impl Recorder {
@@ -216,25 +219,25 @@ impl Recorder {
         if active().is_some() {
             return Self::idle();
         }
-        let began = options.began.unwrap_or_else(clock::anchor);
-        let rate = clock::calibrate(&began);
-        let (meta, folder, made) = make_run(disk.as_mut(), options, &began);
-        let identity = ring_identity(options, &folder, &began, rate);
+        let place = Place::take(disk.as_mut(), options);
+        let (began, covers_program) = (place.began, place.covers_program);
+        let identity = place.ring_identity(clock::calibrate(&began));
         let Some((ring, ring_trouble)) = make_ring(&identity) else { return Self::idle() };
         let mut facts = process_facts(&identity);
         facts.ring = ring.name();
+        facts.told = place.told.clone();
         let ring_path = ring.path().map(Path::to_owned);
         let shared = share(ring, began.ticks);
-        let mut writer = LogWriter::new(disk, &folder, options.rank);
+        let mut writer = LogWriter::named(disk, &place.folder, place.log);
         writer.put(&Record::Process(facts));
         writer.put(&Record::Anchor(began));
-        if options.began.is_some() {
+        if covers_program {
             writer.put(&Record::Sample(probe::nothing_used_at(began.ticks)));
         }
         if let Some(trouble) = ring_trouble {
             writer.put(&Record::Trouble(trouble));
         }
-        if let Err(error) = &made {
+        if let Err(error) = &place.made {
             writer.blame(error);
         }
         forbid_recording_after_fork();
@@ -242,16 +245,28 @@ impl Recorder {
         GENERATION.store(shared.generation, Ordering::Release);
         // The starting thread is lane 0.
         let lane = current_lane();
-        take_early_counts(lane.filter(|_| options.began.is_some()));
+        take_early_counts(lane.filter(|_| covers_program));
         let flusher =
             Flusher::new(shared, writer, Box::new(SystemClock), Probes::new(Box::new(RealSystem)), ring_path);
         let flusher = spawn_flusher(shared, flusher);
-        Self { shared: Some(shared), meta, run: made, flusher: Mutex::new(Some(flusher)) }
+        Self {
+            shared: Some(shared),
+            meta: place.meta,
+            run: place.made,
+            log: place.log,
+            flusher: Mutex::new(Some(flusher)),
+        }
     }
 
     fn idle() -> Self {
         let run = Err(io::Error::other("this process is being recorded already"));
-        Self { shared: None, meta: RunMeta::default(), run, flusher: Mutex::default() }
+        Self {
+            shared: None,
+            meta: RunMeta::default(),
+            run,
+            log: LogName::default(),
+            flusher: Mutex::default(),
+        }
     }
 
     /// The run's folder; `None` when it could not be made.
@@ -282,7 +297,7 @@ impl Recorder {
     fn end(&mut self, status: Status, message: Option<String>) -> Finished {
         let (run, meta) = (self.run().map(Path::to_owned), std::mem::take(&mut self.meta));
         let (Some(shared), Some(flusher)) = (self.shared, lock(&self.flusher).take()) else {
-            return Finished { run, unsaved: None, meta };
+            return Finished { run, unsaved: None, meta, log: self.log };
         };
         let closing = Closing { status, message, spans: 0, span_cost_ns: shared.span_cost_ns };
         let _ = flusher.last_words.send(closing);
@@ -293,7 +308,7 @@ impl Recorder {
         let writer = flusher.writer.recv_timeout(FINISH_PATIENCE).ok();
         GENERATION.store(0, Ordering::Release);
         ACTIVE.store(std::ptr::null_mut(), Ordering::Release);
-        Finished { run, unsaved: writer.and_then(LogWriter::into_unsaved), meta }
+        Finished { run, unsaved: writer.and_then(LogWriter::into_unsaved), meta, log: self.log }
     }
 }
 
@@ -325,36 +340,7 @@ impl Drop for Recorder {
     }
 }
 
-/// The run's description and folder, and whether they could be made.
-fn make_run(
-    disk: &mut dyn Disk,
-    options: &Options,
-    began: &Anchor,
-) -> (RunMeta, PathBuf, io::Result<PathBuf>) {
-    let root = options.root.clone().or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
-    let root = root.unwrap_or_else(|| PathBuf::from(".laptime"));
-    // Absolute, since the program may change its directory and a salvage starts elsewhere.
-    let root = std::path::absolute(&root).unwrap_or(root);
-    let machine = machine::describe();
-    let mut meta = RunMeta { started_real_ns: began.real_ns, machine, ..options.meta.clone() };
-    meta.ranks = meta.ranks.max(1);
-    let made = Catalogue::at(&root).create(disk, &mut meta);
-    let folder = root.join(&meta.id);
-    (meta, folder, made)
-}
-
-fn ring_identity(options: &Options, run: &Path, began: &Anchor, rate: Timebase) -> RingIdentity {
-    RingIdentity {
-        process: ProcessIdentity::current(),
-        rank: options.rank,
-        run: run.to_owned(),
-        started: began.ticks,
-        ns_per_tick: rate.ns_per_tick,
-        clock: clock::source_name().into(),
-    }
-}
-
-fn process_facts(identity: &RingIdentity) -> ProcessFacts {
+pub(crate) fn process_facts(identity: &RingIdentity) -> ProcessFacts {
     ProcessFacts {
         rank: identity.rank,
         pid: identity.process.pid,
@@ -363,7 +349,7 @@ fn process_facts(identity: &RingIdentity) -> ProcessFacts {
         clock: identity.clock.clone(),
         ns_per_tick: identity.ns_per_tick,
         started: identity.started,
-        ring: None,
+        ..ProcessFacts::default()
     }
 }
 

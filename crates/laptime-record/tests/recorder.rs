@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{Event, LaneState, Record, StageId, Status, Trouble};
 use laptime_record::{FitFacts, Metric, Options, Recorder, count, enter_stage, measured, stage, stage_id};
-use laptime_store::{RunReader, Unsaved};
+use laptime_store::{LogName, RunReader, Unsaved};
 
 /// A process has one recorder at a time, so these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {
@@ -30,7 +30,8 @@ fn read(run: &Path) -> Vec<Record> {
 
 fn read_from_memory(unsaved: Unsaved) -> Vec<Record> {
     let mut records = Vec::new();
-    let mut reader = RunReader::in_memory(laptime_core::RunMeta::default()).with_unsaved(0, unsaved);
+    let mut reader =
+        RunReader::in_memory(laptime_core::RunMeta::default()).with_unsaved(LogName::Rank(0), unsaved);
     reader.poll(&mut |_, record| records.push(record)).unwrap();
     records
 }

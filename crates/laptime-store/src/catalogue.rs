@@ -142,7 +142,15 @@ impl Catalogue {
         if run.is_running()? {
             return Err(StoreError::StillRunning(run.meta.id.clone()));
         }
-        fs::remove_dir_all(&run.path).map_err(|error| StoreError::io("removing", &run.path, error))?;
+        self.discard(&run.path)
+    }
+
+    /// Removes a run's folder without a question: one whose command could not be started.
+    ///
+    /// # Errors
+    /// When its files cannot be removed.
+    pub fn discard(&self, run: &Path) -> Result<(), StoreError> {
+        fs::remove_dir_all(run).map_err(|error| StoreError::io("removing", run, error))?;
         match self.list()?.pop() {
             Some(newest) => self.point_latest_to(&newest.meta.id),
             None => fs::remove_file(self.root.join(LATEST)),

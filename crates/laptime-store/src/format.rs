@@ -1,7 +1,10 @@
 //! The log's bytes, version 1. This comment is the specification.
 //!
-//! A process writes segments `rank-RRRRR.SSSSSS.ltlog` (rank, segment number from 1) into the run's
-//! directory. A segment is a sequence of **blocks** and nothing else; each segment begins with a block
+//! A process writes segments `LOG.SSSSSS.ltlog` (segment number from 1) into the run's directory. LOG is
+//! `rank-RRRRR` for the process that made the run, `rank-RRRRR-PID-START-N` for one that joined it (process
+//! id, its start in clock ticks since boot, which recorder of that process), and `supervisor` for the one
+//! that started the command. Which role a process has is in its process record.
+//! A segment is a sequence of **blocks** and nothing else; each segment begins with a block
 //! that repeats what is needed to read it alone (process, stage names, threads, fits).
 //!
 //! ```text

@@ -27,5 +27,6 @@ pub use ring::{
     Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES, RING_LANES, Ring, RingHeader, RingIdentity, TotalMemory,
     ring_directory,
 };
-pub use salvage::salvage_rings;
+pub use salvage::{salvage_rings, salvage_rings_of};
+pub use segment::LogName;
 pub use writer::{LogWriter, Unsaved};

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::format::{Decoded, LaneEvents, VERSION, decode_payload};
 use crate::process::ProcessIdentity;
 use crate::ring::{Ring, ring_directory, rings_of};
-use crate::segment::list_segments;
+use crate::segment::{LogName, list_segments};
 use crate::writer::Unsaved;
 
 /// Bytes read from a segment at a time: many blocks, and bounded whatever the file's size.
@@ -24,8 +24,8 @@ pub struct RunReader {
     /// `None` for a run that is in memory only.
     run: Option<PathBuf>,
     meta: RunMeta,
-    ranks: BTreeMap<u32, RankReader>,
-    unsaved: Option<(u32, Unsaved)>,
+    logs: BTreeMap<LogName, LogReader>,
+    unsaved: Option<(LogName, Unsaved)>,
 }
 
 impl RunReader {
@@ -44,13 +44,13 @@ impl RunReader {
     /// A run of which nothing is on disk.
     #[must_use]
     pub fn in_memory(meta: RunMeta) -> Self {
-        Self { run: None, meta, ranks: BTreeMap::new(), unsaved: None }
+        Self { run: None, meta, logs: BTreeMap::new(), unsaved: None }
     }
 
     /// Reads what a writer could not put on disk as if it stood at the end of its log.
     #[must_use]
-    pub fn with_unsaved(mut self, rank: u32, unsaved: Unsaved) -> Self {
-        self.unsaved = Some((rank, unsaved));
+    pub fn with_unsaved(mut self, log: LogName, unsaved: Unsaved) -> Self {
+        self.unsaved = Some((log, unsaved));
         self
     }
 
@@ -60,83 +60,85 @@ impl RunReader {
         &self.meta
     }
 
-    /// Gives everything that is new since the last call to `sink`, with its rank; at the end of each
-    /// rank's log that is not closed comes a [`Record::Ended`].
+    /// Gives everything that is new since the last call to `sink`, with the name of its log; at the end
+    /// of each log that is not closed comes a [`Record::Ended`].
     ///
     /// # Errors
     /// When the folder cannot be read, or everything in it is of a newer format.
-    pub fn poll(&mut self, sink: &mut dyn FnMut(u32, Record)) -> Result<(), StoreError> {
+    pub fn poll(&mut self, sink: &mut dyn FnMut(LogName, Record)) -> Result<(), StoreError> {
         self.read_logs(sink)?;
-        if let Some((rank, unsaved)) = self.unsaved.take() {
-            self.ranks.entry(rank).or_default().read_unsaved(&unsaved, &mut |record| sink(rank, record));
+        if let Some((log, unsaved)) = self.unsaved.take() {
+            self.logs.entry(log).or_default().read_unsaved(&unsaved, &mut |record| sink(log, record));
         }
         self.learn_from_rings(sink);
-        for (rank, reader) in &mut self.ranks {
-            let mut sink = |record| sink(*rank, record);
+        for (log, reader) in &mut self.logs {
+            let mut sink = |record| sink(*log, record);
             reader.read_ring(&mut sink);
             reader.end(&mut sink);
         }
-        if self.ranks.is_empty() {
+        if self.logs.is_empty() {
             // Its process has not come to write a log, or was killed before it could.
             let RunMeta { pid, boot_id, pid_start, .. } = self.meta.clone();
-            sink(0, Record::Ended { status: status_of(&ProcessIdentity { pid, boot_id, pid_start }) });
+            sink(
+                LogName::default(),
+                Record::Ended { status: status_of(&ProcessIdentity { pid, boot_id, pid_start }) },
+            );
         }
         self.refuse_when_all_is_newer()
     }
 
     /// A process that was killed before its first block came to disk is known from its ring alone.
-    fn learn_from_rings(&mut self, sink: &mut dyn FnMut(u32, Record)) {
+    fn learn_from_rings(&mut self, sink: &mut dyn FnMut(LogName, Record)) {
         let Some(run) = &self.run else { return };
-        if !self.ranks.is_empty() && self.ranks.values().all(|rank| rank.process.is_some()) {
+        if !self.logs.is_empty() && self.logs.values().all(|log| log.process.is_some()) {
             return;
         }
         let run = std::path::absolute(run).unwrap_or_else(|_| run.clone());
         for ring in rings_of(&run) {
-            let facts = ring.process_facts();
-            let rank = facts.rank;
-            let reader = self.ranks.entry(rank).or_default();
-            reader.take(Decoded::Record(Record::Process(facts)), &mut |record| sink(rank, record));
+            let (facts, log) = (ring.process_facts(), ring.header().identity().log());
+            let reader = self.logs.entry(log).or_default();
+            reader.take(Decoded::Record(Record::Process(facts)), &mut |record| sink(log, record));
         }
     }
 
     /// The part of [`Self::poll`] that is on disk.
-    pub(crate) fn read_logs(&mut self, sink: &mut dyn FnMut(u32, Record)) -> Result<(), StoreError> {
+    pub(crate) fn read_logs(&mut self, sink: &mut dyn FnMut(LogName, Record)) -> Result<(), StoreError> {
         let Some(run) = &self.run else { return Ok(()) };
         let segments = list_segments(run).map_err(|error| StoreError::io("reading", run, error))?;
-        for (rank, number, path) in segments {
-            let reader = self.ranks.entry(rank).or_default();
+        for (log, number, path) in segments {
+            let reader = self.logs.entry(log).or_default();
             if number >= reader.segment {
-                reader.read_segment(number, &path, &mut |record| sink(rank, record))?;
+                reader.read_segment(number, &path, &mut |record| sink(log, record))?;
             }
         }
         Ok(())
     }
 
-    /// Where one rank's log stands: for a salvage that goes on from there.
-    pub(crate) fn into_rank(mut self, rank: u32) -> RankReader {
-        self.ranks.remove(&rank).unwrap_or_default()
+    /// Where one log stands: for a salvage that goes on from there.
+    pub(crate) fn into_log(mut self, log: &LogName) -> LogReader {
+        self.logs.remove(log).unwrap_or_default()
     }
 
     fn refuse_when_all_is_newer(&self) -> Result<(), StoreError> {
-        let found = self.ranks.values().filter_map(|rank| rank.too_new).max();
+        let found = self.logs.values().filter_map(|log| log.too_new).max();
         match found {
-            Some(found) if self.ranks.values().all(|rank| rank.process.is_none()) => {
+            Some(found) if self.logs.values().all(|log| log.process.is_none()) => {
                 Err(StoreError::TooNew { id: self.meta.id.clone(), found, known: VERSION })
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether every rank has said its last word.
+    /// Whether every process has said its last word.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        !self.ranks.is_empty() && self.ranks.values().all(|rank| rank.closed)
+        !self.logs.is_empty() && self.logs.values().all(|log| log.closed)
     }
 }
 
-/// How far one rank's log has been read.
+/// How far one log has been read.
 #[derive(Default)]
-pub(crate) struct RankReader {
+pub(crate) struct LogReader {
     segment: u32,
     offset: u64,
     next_event: HashMap<u32, u64>,
@@ -149,7 +151,7 @@ pub(crate) struct RankReader {
     too_new: Option<u16>,
 }
 
-impl RankReader {
+impl LogReader {
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }

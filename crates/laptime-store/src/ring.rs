@@ -25,6 +25,7 @@ use rustix::fs::{FallocateFlags, OFlags, fallocate, statvfs};
 
 use crate::disk::{Disk, RealDisk};
 use crate::process::ProcessIdentity;
+use crate::segment::LogName;
 
 /// Events a lane holds until they are drained; a power of two.
 pub const RING_ENTRIES: usize = 8192;
@@ -352,6 +353,7 @@ pub struct RingHeader {
     magic: AtomicU64,
     pid: AtomicU64,
     pid_start: AtomicU64,
+    /// The rank in bits 0-31, which recorder of a process that joined the run above.
     rank: AtomicU64,
     started: AtomicU64,
     ns_per_tick: AtomicU64,
@@ -371,6 +373,8 @@ pub struct RingIdentity {
     pub process: ProcessIdentity,
     /// Its rank.
     pub rank: u32,
+    /// 0 for the process that made the run; else it joined, and this is which recorder of it, from 1.
+    pub joined: u32,
     /// The run's folder.
     pub run: PathBuf,
     /// The recorder's start.
@@ -379,6 +383,14 @@ pub struct RingIdentity {
     pub ns_per_tick: f64,
     /// Where the clock comes from.
     pub clock: String,
+}
+
+impl RingIdentity {
+    /// The log that the process of this ring writes.
+    #[must_use]
+    pub fn log(&self) -> LogName {
+        LogName::of(self.rank, &self.process, self.joined)
+    }
 }
 
 #[repr(C)]
@@ -509,6 +521,7 @@ impl Ring {
             ns_per_tick: identity.ns_per_tick,
             started: identity.started,
             ring: self.name(),
+            ..ProcessFacts::default()
         }
     }
 
@@ -532,7 +545,8 @@ impl RingHeader {
     fn fill(&self, identity: &RingIdentity) {
         self.pid.store(u64::from(identity.process.pid), Ordering::Relaxed);
         self.pid_start.store(identity.process.pid_start, Ordering::Relaxed);
-        self.rank.store(u64::from(identity.rank), Ordering::Relaxed);
+        let rank = u64::from(identity.rank) | u64::from(identity.joined) << 32;
+        self.rank.store(rank, Ordering::Relaxed);
         self.started.store(identity.started.0, Ordering::Relaxed);
         self.ns_per_tick.store(identity.ns_per_tick.to_bits(), Ordering::Relaxed);
         self.boot_id.write(&identity.process.boot_id);
@@ -551,6 +565,7 @@ impl RingHeader {
                 pid_start: self.pid_start.load(Ordering::Relaxed),
             },
             rank: self.rank.load(Ordering::Relaxed) as u32,
+            joined: (self.rank.load(Ordering::Relaxed) >> 32) as u32,
             run: PathBuf::from(self.run.read().unwrap_or_default()),
             started: Ticks(self.started.load(Ordering::Relaxed)),
             ns_per_tick: f64::from_bits(self.ns_per_tick.load(Ordering::Relaxed)),

@@ -9,7 +9,7 @@ use laptime_core::{Anchor, Event, Record, Trouble};
 use crate::block::{BlockHead, BlockKind, seal};
 use crate::disk::{Disk, Segment};
 use crate::format::{LaneEvents, MAX_PAYLOAD_BYTES, encode_lane_events, encode_record};
-use crate::segment::segment_path;
+use crate::segment::{LogName, segment_path};
 
 /// A segment is closed when it has this many bytes, so that history can be dropped by the file.
 const SEGMENT_BYTES: u64 = 64 << 20;
@@ -22,7 +22,7 @@ const EVENTS_PER_RECORD: usize = 1024;
 pub struct LogWriter {
     disk: Box<dyn Disk>,
     run: PathBuf,
-    rank: u32,
+    log: LogName,
     kind: BlockKind,
     /// What every segment repeats at its head: the process, names, threads, fits.
     head: Vec<Record>,
@@ -62,23 +62,29 @@ pub struct Unsaved {
 }
 
 impl LogWriter {
-    /// A writer of one rank's log in a run's folder; the first segment is made at the first flush.
+    /// A writer of a rank's own log in a run's folder; the first segment is made at the first flush.
     #[must_use]
     pub fn new(disk: Box<dyn Disk>, run: &Path, rank: u32) -> Self {
-        Self::from_segment(disk, run, rank, 1, BlockKind::Written)
+        Self::named(disk, run, LogName::Rank(rank))
+    }
+
+    /// A writer of any log in a run's folder.
+    #[must_use]
+    pub fn named(disk: Box<dyn Disk>, run: &Path, log: LogName) -> Self {
+        Self::from_segment(disk, run, log, 1, BlockKind::Written)
     }
 
     pub(crate) fn from_segment(
         disk: Box<dyn Disk>,
         run: &Path,
-        rank: u32,
+        log: LogName,
         next_segment: u32,
         kind: BlockKind,
     ) -> Self {
         Self {
             disk,
             run: run.to_owned(),
-            rank,
+            log,
             kind,
             head: Vec::new(),
             payload: Vec::new(),
@@ -150,7 +156,7 @@ impl LogWriter {
     fn seal_block(&mut self, payload: &[u8], events: u32) -> Vec<u8> {
         let head = BlockHead {
             kind: self.kind,
-            rank: self.rank,
+            rank: self.log.rank(),
             events,
             number: self.next_block,
             ticks: self.clock.ticks.0,
@@ -196,7 +202,7 @@ impl LogWriter {
     }
 
     fn begin_segment(&mut self) -> io::Result<OpenSegment> {
-        let path = segment_path(&self.run, self.rank, self.next_segment);
+        let path = segment_path(&self.run, &self.log, self.next_segment);
         let file = self.disk.create_segment(&path).inspect_err(|error| {
             if error.kind() == io::ErrorKind::NotFound {
                 // The folder is gone, and with it what the closed segments held.
@@ -337,7 +343,7 @@ mod tests {
     fn read(blocks: Vec<Vec<u8>>, sink: &mut dyn FnMut(Record)) {
         let unsaved = Unsaved { head: Vec::new(), blocks };
         RunReader::in_memory(RunMeta::default())
-            .with_unsaved(0, unsaved)
+            .with_unsaved(LogName::Rank(0), unsaved)
             .poll(&mut |_, record| sink(record))
             .unwrap();
     }

@@ -2,6 +2,8 @@
 
 use clap::CommandFactory;
 
+use std::path::Path;
+
 use super::*;
 
 fn typed(line: &str) -> Result<Args, Stop> {

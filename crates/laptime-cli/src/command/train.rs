@@ -118,8 +118,7 @@ pub(crate) fn train(
     let kept = finished.run.clone().filter(|_| !warned).map(|run| shown_path(&run));
     show(finished, kept.as_deref(), session, screen)?;
     match outcome {
-        Ok(Ending::Interrupted) => Ok(Ending::Interrupted),
-        Ok(Ending::Done) => Ok(Ending::Done),
+        Ok(ending) => Ok(ending),
         Err(error) => {
             let failure = Failure { exit: crate::failure::EXIT_FAILED, ..not_trained(model, &error) };
             Err(match kept {
@@ -174,8 +173,8 @@ fn train_all(prepared: Vec<Prepared>, recorder: &Recorder, stop: &AtomicBool) ->
 
 fn finish(recorder: Recorder, outcome: &Result<Ending, TrainError>) -> Finished {
     match outcome {
-        Ok(Ending::Done) => recorder.finish(Status::Finished, None),
         Ok(Ending::Interrupted) => recorder.finish(Status::Killed, Some("interrupted".into())),
+        Ok(_) => recorder.finish(Status::Finished, None),
         Err(error) => recorder.finish(Status::Failed, Some(error.to_string())),
     }
 }

@@ -60,7 +60,9 @@ fn step_time(report: &Report) -> Option<String> {
 
 fn data(report: &Report) -> String {
     let moved = &report.transfer;
-    let mut facts = vec![to_the_model(report)];
+    // A command that never trained had no model.
+    let trained = !report.fits.is_empty() || moved.batch_bytes > 0;
+    let mut facts: Vec<String> = trained.then(|| to_the_model(report)).into_iter().collect();
     if moved.file_read_bytes > 0 {
         facts.push(format!("{} read from data files", units::bytes(moved.file_read_bytes)));
     }
@@ -143,7 +145,8 @@ fn own_cost(report: &Report) -> String {
     let spans = units::counted(cost.spans, "span");
     let each = cost.span_cost_ns.map(|ns| format!(" of {}", units::duration(ns * 1e-9))).unwrap_or_default();
     let (seconds, share) = (units::duration(cost.seconds), units::percent(cost.share));
-    format!("its own cost {seconds}, {share} of the time ({spans}{each})")
+    let spans = if cost.spans > 0 { format!(" ({spans}{each})") } else { String::new() };
+    format!("its own cost {seconds}, {share} of the time{spans}")
 }
 
 /// The law as a sentence: `epoch time = 0.9 ms + 12.4 us × rows   (95 %: 12.2–12.6 us)`.

@@ -114,7 +114,7 @@ fn a_failed_run_that_was_not_kept() {
         total        12.3 ms  100.0 %  = wall time
 
         data        0 B to the model; reads from storage not known
-        laptime     its own cost 0 s, 0 % of the time (0 spans)
+        laptime     its own cost 0 s, 0 % of the time
 
         warning: the log could not be written (No space left on device); 2 blocks with
           90 events are missing from this report
@@ -203,8 +203,8 @@ fn nothing_known_is_still_a_report() {
         ─────────────────────────────────────────────────────────────────────
         total        12.3 ms  100.0 %  = wall time
 
-        data        0 B to the model; reads from storage not known
-        laptime     its own cost 0 s, 0 % of the time (0 spans)
+        data        reads from storage not known
+        laptime     its own cost 0 s, 0 % of the time
 
         run kept in .laptime/20260301T101500Z-3f9a2c71
         next: `laptime report` shows this again, `laptime report --json` has all

@@ -11,6 +11,11 @@ pub(super) fn read(usage: &Usage, cgroup: Option<&str>, system: &dyn System, rea
     readings.push((Gauge::CpuSystemNs, usage.system_ns));
     readings.push((Gauge::VoluntarySwitches, usage.voluntary_switches));
     readings.push((Gauge::InvoluntarySwitches, usage.involuntary_switches));
+    read_cgroup(cgroup, system, readings);
+}
+
+/// What the cgroup allows and withholds.
+pub(super) fn read_cgroup(cgroup: Option<&str>, system: &dyn System, readings: &mut Readings) {
     let Some(cgroup) = cgroup else { return };
     put(
         readings,

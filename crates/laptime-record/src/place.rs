@@ -1,0 +1,97 @@
+//! The place of a recorder: a run of its own, or one that it joins.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use laptime_core::{Anchor, RunMeta, Timebase};
+use laptime_store::{Catalogue, Disk, LogName, ProcessIdentity, RingIdentity};
+
+use crate::clock;
+use crate::join::Invitation;
+use crate::machine;
+use crate::recorder::Options;
+
+/// Where a process records, and from when on.
+pub(crate) struct Place {
+    pub(crate) began: Anchor,
+    /// Whether that is where the program began, so that what it did before the recorder counts too.
+    pub(crate) covers_program: bool,
+    pub(crate) meta: RunMeta,
+    pub(crate) folder: PathBuf,
+    /// The folder again, or why it could not be made.
+    pub(crate) made: io::Result<PathBuf>,
+    pub(crate) log: LogName,
+    /// What this process knows of a run that it joined.
+    pub(crate) told: Option<RunMeta>,
+    process: ProcessIdentity,
+    joined: u32,
+}
+
+impl Place {
+    /// The run that the environment names, else a new one.
+    pub(crate) fn take(disk: &mut dyn Disk, options: &Options) -> Self {
+        let now = clock::anchor();
+        match Invitation::read(&|name| std::env::var_os(name), &now) {
+            Some(invitation) => Self::join(invitation, options, now),
+            None => Self::make(disk, options, now),
+        }
+    }
+
+    fn join(invitation: Invitation, options: &Options, now: Anchor) -> Self {
+        static RECORDERS: AtomicU32 = AtomicU32::new(1);
+        let process = ProcessIdentity::current();
+        let joined = RECORDERS.fetch_add(1, Ordering::Relaxed);
+        let rank = if options.rank > 0 { options.rank } else { invitation.rank };
+        let began = invitation.began.or(options.began);
+        Self {
+            began: began.unwrap_or(now),
+            covers_program: began.is_some(),
+            meta: invitation.meta,
+            made: Ok(invitation.run.clone()),
+            folder: invitation.run,
+            log: LogName::of(rank, &process, joined),
+            told: Some(options.meta.clone()),
+            process,
+            joined,
+        }
+    }
+
+    fn make(disk: &mut dyn Disk, options: &Options, now: Anchor) -> Self {
+        let began = options.began.unwrap_or(now);
+        let (meta, folder, made) = make_run(disk, options, &began);
+        let log = LogName::Rank(options.rank);
+        let (covers_program, process) = (options.began.is_some(), ProcessIdentity::current());
+        Self { began, covers_program, meta, folder, made, log, told: None, process, joined: 0 }
+    }
+
+    pub(crate) fn ring_identity(&self, rate: Timebase) -> RingIdentity {
+        RingIdentity {
+            process: self.process.clone(),
+            rank: self.log.rank(),
+            joined: self.joined,
+            run: self.folder.clone(),
+            started: self.began.ticks,
+            ns_per_tick: rate.ns_per_tick,
+            clock: clock::source_name().into(),
+        }
+    }
+}
+
+/// The run's description and folder, and whether they could be made.
+pub(crate) fn make_run(
+    disk: &mut dyn Disk,
+    options: &Options,
+    began: &Anchor,
+) -> (RunMeta, PathBuf, io::Result<PathBuf>) {
+    let root = options.root.clone().or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
+    let root = root.unwrap_or_else(|| PathBuf::from(".laptime"));
+    // Absolute, since the program may change its directory and a salvage starts elsewhere.
+    let root = std::path::absolute(&root).unwrap_or(root);
+    let machine = machine::describe();
+    let mut meta = RunMeta { started_real_ns: began.real_ns, machine, ..options.meta.clone() };
+    meta.ranks = meta.ranks.max(1);
+    let made = Catalogue::at(&root).create(disk, &mut meta);
+    let folder = root.join(&meta.id);
+    (meta, folder, made)
+}
