@@ -84,6 +84,8 @@ pub struct ProcessFacts {
     pub started: Ticks,
     /// The name of the ring in shared memory, when there is one.
     pub ring: Option<String>,
+    /// The parent's pid, of a process that joined the run beside its rank's own, such as a loader worker.
+    pub parent: Option<u32>,
 }
 
 /// The totals of one stage on one thread.

@@ -23,18 +23,32 @@
 //! ```
 
 mod clock;
+mod explicit;
 mod fit;
+mod fit_log;
 mod flusher;
+mod fork;
+mod joined_run;
 mod lane;
 mod machine;
+mod mark;
 mod probe;
+mod rank;
 mod recorder;
+mod session;
 mod span_cost;
 mod stage;
 mod thread_lane;
 
 pub use clock::{anchor, now};
+pub use explicit::{
+    book_since, enter, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open, fit_update, step,
+};
 pub use fit::{Batches, Epoch, Fit, count, measured};
+pub use joined_run::{BEGAN_VARIABLE, RUN_VARIABLE, beginning_text};
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
+pub use mark::{MarkId, mark};
+pub use rank::rank_from_environment;
 pub use recorder::{Finished, Options, Recorder};
+pub use session::{arm, finish, guarded, is_active, run_folder, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};

@@ -18,9 +18,12 @@ use laptime_store::{
 use crate::clock::{self, SystemClock, now};
 use crate::fit::Fit;
 use crate::flusher::Flusher;
+use crate::fork;
+use crate::joined_run::{joined_run, told_beginning};
 use crate::lane::Lane;
 use crate::machine;
 use crate::probe::{Probes, RealSystem};
+use crate::session;
 use crate::span_cost::measure_span_cost_ns;
 use crate::thread_lane::current_lane;
 
@@ -31,8 +34,57 @@ const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 /// How often the flusher drains the rings.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The generation while a recorder starts with the first record.
+pub(crate) const ARMED: u32 = u32::MAX;
+
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static ACTIVE: AtomicPtr<Shared> = AtomicPtr::new(std::ptr::null_mut());
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// The next record starts a recorder.
+pub(crate) fn set_armed() {
+    GENERATION.store(ARMED, Ordering::Release);
+}
+
+/// No record starts a recorder any more.
+pub(crate) fn unset_armed() {
+    let _ = GENERATION.compare_exchange(ARMED, 0, Ordering::AcqRel, Ordering::Relaxed);
+}
+
+/// From here on nothing is put on a lane; what is there still goes into the log.
+pub(crate) fn stop_taking_records() {
+    GENERATION.store(0, Ordering::Release);
+}
+
+/// Locks of the recorder that is on, held around a fork.
+pub(crate) struct RecorderLocks {
+    _starting: MutexGuard<'static, ()>,
+    _lanes: Option<MutexGuard<'static, Lanes>>,
+    _notes: Option<MutexGuard<'static, Vec<Record>>>,
+}
+
+/// Takes every lock of the recorder.
+pub(crate) fn lock_all() -> RecorderLocks {
+    let starting = lock(&STARTING);
+    let recorder = active();
+    RecorderLocks {
+        _starting: starting,
+        _lanes: recorder.map(|recorder| lock(&recorder.lanes)),
+        _notes: recorder.map(|recorder| lock(&recorder.notes)),
+    }
+}
+
+/// In a forked child: no recorder is on here, and the parent's ring is out of reach.
+///
+/// Says whether the parent was taking records.
+pub(crate) fn begin_anew_in_child() -> bool {
+    let Some(parents) = active() else { return false };
+    let was_on = ![0, ARMED].contains(&GENERATION.swap(0, Ordering::Relaxed));
+    ACTIVE.store(std::ptr::null_mut(), Ordering::Relaxed);
+    // A guard that was open at the fork still points there.
+    laptime_store::detach_ring(parents.header);
+    was_on
+}
 
 /// The number of the recorder that is on; 0 when there is none.
 #[inline]
@@ -96,6 +148,17 @@ impl Shared {
 
     pub(crate) fn note(&self, record: Record) {
         lock(&self.notes).push(record);
+    }
+
+    /// A number for a new fit, of which this is known.
+    pub(crate) fn next_fit(&self, facts: &FitFacts) -> u32 {
+        let number = self.next_fit.fetch_add(1, Ordering::Relaxed);
+        self.tell_fit(number, facts);
+        number
+    }
+
+    pub(crate) fn tell_fit(&self, number: u32, facts: &FitFacts) {
+        self.note(Record::Fit { fit: number, facts: facts.clone() });
     }
 
     pub(crate) fn take_notes(&self) -> Vec<Record> {
@@ -170,6 +233,8 @@ pub struct Options {
     pub meta: RunMeta,
     /// Rank of this process.
     pub rank: u32,
+    /// The folder of a run to join; `LAPTIME_RUN` when not given. Without either a new run is made.
+    pub join: Option<PathBuf>,
     /// When the program began, from [`anchor`](crate::anchor) in its first line; else the recorder's start.
     pub began: Option<Anchor>,
 }
@@ -180,6 +245,7 @@ pub struct Options {
 pub struct Recorder {
     shared: Option<&'static Shared>,
     meta: RunMeta,
+    rank: u32,
     run: io::Result<PathBuf>,
     flusher: Mutex<Option<FlusherThread>>,
 }
@@ -209,21 +275,24 @@ impl Recorder {
     }
 
     pub(crate) fn start_on(options: &Options, mut disk: Box<dyn Disk>) -> Self {
-        static STARTING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = lock(&STARTING);
         if active().is_some() {
             return Self::idle();
         }
         let began = options.began.unwrap_or_else(clock::anchor);
-        let rate = clock::calibrate(&began);
         let (meta, folder, made) = make_run(disk.as_mut(), options, &began);
-        let identity = ring_identity(options, &folder, &began, rate);
+        let mut writer = LogWriter::claim(disk, &folder, options.rank);
+        let is_joined = writer.log() != options.rank;
+        // What a command was before its own process began is start-up of that process alone.
+        let began = told_beginning().filter(|_| !is_joined).unwrap_or(began);
+        let rate = clock::calibrate(&began);
+        let identity = ring_identity(options.rank, writer.log(), &folder, &began, rate);
         let Some((ring, ring_trouble)) = make_ring(&identity) else { return Self::idle() };
         let mut facts = process_facts(&identity);
+        facts.parent = is_joined.then(parent_pid);
         facts.ring = ring.name();
         let ring_path = ring.path().map(Path::to_owned);
         let shared = share(ring, began.ticks);
-        let mut writer = LogWriter::new(disk, &folder, options.rank);
         writer.put(&Record::Process(facts));
         writer.put(&Record::Anchor(began));
         if let Some(trouble) = ring_trouble {
@@ -232,7 +301,7 @@ impl Recorder {
         if let Err(error) = &made {
             writer.blame(error);
         }
-        forbid_recording_after_fork();
+        fork::stand_by();
         ACTIVE.store(std::ptr::from_ref(shared).cast_mut(), Ordering::Release);
         GENERATION.store(shared.generation, Ordering::Release);
         // The starting thread is lane 0.
@@ -240,12 +309,17 @@ impl Recorder {
         let flusher =
             Flusher::new(shared, writer, Box::new(SystemClock), Probes::new(Box::new(RealSystem)), ring_path);
         let flusher = spawn_flusher(shared, flusher);
-        Self { shared: Some(shared), meta, run: made, flusher: Mutex::new(Some(flusher)) }
+        Self { shared: Some(shared), meta, rank: options.rank, run: made, flusher: Mutex::new(Some(flusher)) }
     }
 
     fn idle() -> Self {
         let run = Err(io::Error::other("this process is being recorded already"));
-        Self { shared: None, meta: RunMeta::default(), run, flusher: Mutex::default() }
+        Self { shared: None, meta: RunMeta::default(), rank: 0, run, flusher: Mutex::default() }
+    }
+
+    /// What a forked child starts its own recorder with: it joins this run.
+    pub(crate) fn child_options(&self) -> Options {
+        Options { join: self.run().map(Path::to_owned), rank: self.rank, ..Options::default() }
     }
 
     /// The run's folder; `None` when it could not be made.
@@ -263,9 +337,8 @@ impl Recorder {
     /// Begins a fit on this thread; it ends when the guard is dropped.
     pub fn fit(&self, facts: FitFacts) -> Fit {
         let Some(shared) = self.shared else { return Fit::idle() };
-        let number = shared.next_fit.fetch_add(1, Ordering::Relaxed);
-        shared.note(Record::Fit { fit: number, facts });
-        Fit::begin(current_lane(), number)
+        let Some(lane) = current_lane() else { return Fit::idle() };
+        Fit::begin(lane, shared.next_fit(&facts), facts)
     }
 
     /// Ends recording: drains every lane, says how the run ended, and hands over what is left.
@@ -298,12 +371,12 @@ fn spawn_flusher(shared: &'static Shared, mut flusher: Flusher) -> FlusherThread
     flusher.write_head();
     let body = move || {
         while !shared.stopping() {
-            flusher.tick();
+            session::guarded((), || flusher.tick());
             thread::park_timeout(DRAIN_INTERVAL);
         }
         if let Ok(closing) = hear_last_words.recv() {
             // The receiver may have lost patience; then nobody needs the writer.
-            let _ = give_back.send(flusher.close(closing));
+            session::guarded((), || drop(give_back.send(flusher.close(closing))));
         }
     };
     if let Ok(handle) = thread::Builder::new().name("laptime-flusher".into()).spawn(body) {
@@ -325,6 +398,9 @@ fn make_run(
     options: &Options,
     began: &Anchor,
 ) -> (RunMeta, PathBuf, io::Result<PathBuf>) {
+    if let Some((meta, folder)) = joined_run(options.join.as_deref()) {
+        return (meta, folder.clone(), Ok(folder));
+    }
     let root = options.root.clone().or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
     let root = root.unwrap_or_else(|| PathBuf::from(".laptime"));
     // Absolute, since the program may change its directory and a salvage starts elsewhere.
@@ -337,10 +413,15 @@ fn make_run(
     (meta, folder, made)
 }
 
-fn ring_identity(options: &Options, run: &Path, began: &Anchor, rate: Timebase) -> RingIdentity {
+fn parent_pid() -> u32 {
+    rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get() as u32)
+}
+
+fn ring_identity(rank: u32, log: u32, run: &Path, began: &Anchor, rate: Timebase) -> RingIdentity {
     RingIdentity {
         process: ProcessIdentity::current(),
-        rank: options.rank,
+        rank,
+        log,
         run: run.to_owned(),
         started: began.ticks,
         ns_per_tick: rate.ns_per_tick,
@@ -358,6 +439,7 @@ fn process_facts(identity: &RingIdentity) -> ProcessFacts {
         ns_per_tick: identity.ns_per_tick,
         started: identity.started,
         ring: None,
+        parent: None,
     }
 }
 
@@ -391,18 +473,4 @@ fn share(ring: Ring, began: Ticks) -> &'static Shared {
         threads_not_recorded: AtomicU64::new(0),
         span_cost_ns: measure_span_cost_ns(Lane(&lanes[RING_LANES - 1]), began),
     }))
-}
-
-/// In a forked child the ring is still the parent's: recording there is off.
-#[expect(unsafe_code, reason = "only the C library can run code in a forked child")]
-fn forbid_recording_after_fork() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    extern "C" fn switch_off() {
-        GENERATION.store(0, Ordering::Relaxed);
-        ACTIVE.store(std::ptr::null_mut(), Ordering::Relaxed);
-    }
-    ONCE.call_once(|| {
-        // SAFETY: the handler only stores to atomics, which is allowed after fork.
-        unsafe { libc::pthread_atfork(None, None, Some(switch_off)) };
-    });
 }

@@ -1,8 +1,10 @@
 //! The log's bytes, version 1. This comment is the specification.
 //!
-//! A process writes segments `rank-RRRRR.SSSSSS.ltlog` (rank, segment number from 1) into the run's
-//! directory. A segment is a sequence of **blocks** and nothing else; each segment begins with a block
-//! that repeats what is needed to read it alone (process, stage names, threads, fits).
+//! A process writes segments `rank-RRRRR.SSSSSS.ltlog` (number of the log, segment number from 1) into
+//! the run's directory. The number of the log is the rank, or 2^31 and more for a process that joined the
+//! run beside the rank's own, such as a loader worker; the rank itself is in the process record. A segment is
+//! a sequence of **blocks** and nothing else; each segment begins with a block that repeats what is needed
+//! to read it alone (process, stage names, threads, fits).
 //!
 //! ```text
 //! block   offset size
@@ -10,7 +12,7 @@
 //!         8      2    version, 1
 //!         10     2    kind: 0 written by the process, 1 salvaged from its ring
 //!         12     4    length of the payload in bytes, at most 65,536
-//!         16     4    rank
+//!         16     4    number of the log
 //!         20     4    events in the payload
 //!         24     8    block number within the process, from 0; a gap means lost blocks
 //!         32     8    recorder clock when written, ticks

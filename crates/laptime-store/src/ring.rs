@@ -32,7 +32,7 @@ pub const RING_LANES: usize = 8;
 /// Open stages a lane can name; deeper ones are counted but booked on the last that fits.
 pub const FRAMES: usize = 64;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"LTRING\x01\x00");
+const MAGIC: u64 = u64::from_le_bytes(*b"LTRING\x02\x00");
 /// A stage or thread name in the ring: a length byte and up to 63 bytes.
 const NAME_WORDS: usize = 8;
 const PATH_WORDS: usize = 256;
@@ -348,7 +348,8 @@ pub struct RingHeader {
     magic: AtomicU64,
     pid: AtomicU64,
     pid_start: AtomicU64,
-    rank: AtomicU64,
+    /// The rank in the low half, the number of the log in the high half.
+    rank_and_log: AtomicU64,
     started: AtomicU64,
     ns_per_tick: AtomicU64,
     /// Two places for the newest anchor and which of them is whole: a kill may strike in mid-update.
@@ -367,6 +368,8 @@ pub struct RingIdentity {
     pub process: ProcessIdentity,
     /// Its rank.
     pub rank: u32,
+    /// The number of its log: see [`LogWriter::claim`](crate::LogWriter::claim).
+    pub log: u32,
     /// The run's folder.
     pub run: PathBuf,
     /// The recorder's start.
@@ -497,7 +500,8 @@ impl RingHeader {
     fn fill(&self, identity: &RingIdentity) {
         self.pid.store(u64::from(identity.process.pid), Ordering::Relaxed);
         self.pid_start.store(identity.process.pid_start, Ordering::Relaxed);
-        self.rank.store(u64::from(identity.rank), Ordering::Relaxed);
+        let rank_and_log = u64::from(identity.rank) | u64::from(identity.log) << 32;
+        self.rank_and_log.store(rank_and_log, Ordering::Relaxed);
         self.started.store(identity.started.0, Ordering::Relaxed);
         self.ns_per_tick.store(identity.ns_per_tick.to_bits(), Ordering::Relaxed);
         self.boot_id.write(&identity.process.boot_id);
@@ -509,13 +513,15 @@ impl RingHeader {
     /// Who the ring belongs to.
     #[must_use]
     pub fn identity(&self) -> RingIdentity {
+        let rank_and_log = self.rank_and_log.load(Ordering::Relaxed);
         RingIdentity {
             process: ProcessIdentity {
                 pid: self.pid.load(Ordering::Relaxed) as u32,
                 boot_id: self.boot_id.read().unwrap_or_default(),
                 pid_start: self.pid_start.load(Ordering::Relaxed),
             },
-            rank: self.rank.load(Ordering::Relaxed) as u32,
+            rank: rank_and_log as u32,
+            log: (rank_and_log >> 32) as u32,
             run: PathBuf::from(self.run.read().unwrap_or_default()),
             started: Ticks(self.started.load(Ordering::Relaxed)),
             ns_per_tick: f64::from_bits(self.ns_per_tick.load(Ordering::Relaxed)),
@@ -556,6 +562,18 @@ impl RingHeader {
             [0, 1, 2, 3].map(|at: usize| self.anchors[place as usize % 2][at].load(Ordering::Relaxed));
         (place > 0).then_some(Anchor { ticks: Ticks(ticks), monotonic_ns, real_ns, boot_ns })
     }
+}
+
+/// Cuts a forked child off from its parent's ring: what it still writes there stays its own.
+///
+/// Safe to call right after a fork: it is one system call. Should that fail, the child can still write.
+pub fn detach_ring(header: &'static RingHeader) {
+    let start = std::ptr::from_ref(header).cast::<std::ffi::c_void>().cast_mut();
+    let flags = rustix::mm::MapFlags::PRIVATE | rustix::mm::MapFlags::FIXED;
+    let access = rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE;
+    // SAFETY: a header given out by `Ring::leak` stands at the begin of a mapping of a whole ring that is
+    // never unmapped and holds only atomics; zeroed memory of the same size takes its place.
+    let _ = unsafe { rustix::mm::mmap_anonymous(start, size_of::<RingMemory>(), access, flags) };
 }
 
 /// Where this user's rings are.

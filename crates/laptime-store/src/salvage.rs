@@ -38,7 +38,7 @@ fn salvage_ring(path: &Path) -> Option<()> {
 fn log_so_far(identity: &RingIdentity) -> Option<RankReader> {
     let mut reader = RunReader::open(&identity.run).ok()?;
     reader.read_logs(&mut |_, _| {}).ok()?;
-    Some(reader.into_rank(identity.rank))
+    Some(reader.into_rank(identity.log))
 }
 
 /// Writes a segment of its own; `None` when it could not be written.
@@ -46,7 +46,7 @@ fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &RankRea
     let next_segment = log.last_segment() + 1;
     let disk = Box::new(RealDisk);
     let mut writer =
-        LogWriter::from_segment(disk, &identity.run, identity.rank, next_segment, BlockKind::Salvaged);
+        LogWriter::from_segment(disk, &identity.run, identity.log, next_segment, BlockKind::Salvaged);
     writer.put(&Record::Process(log.process().cloned().unwrap_or_else(|| facts_from_ring(ring, identity))));
     for (stage, name) in ring.header().stage_names() {
         writer.put(&Record::Stage { stage, name });
@@ -76,5 +76,6 @@ fn facts_from_ring(ring: &Ring, identity: &RingIdentity) -> ProcessFacts {
         ns_per_tick: identity.ns_per_tick,
         started: identity.started,
         ring: ring.name(),
+        parent: None,
     }
 }

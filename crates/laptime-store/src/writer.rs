@@ -9,6 +9,7 @@ use laptime_core::{Anchor, Event, Record, Trouble};
 use crate::block::{BlockHead, BlockKind, seal};
 use crate::disk::{Disk, Segment};
 use crate::format::{LaneEvents, MAX_PAYLOAD_BYTES, encode_lane_events, encode_record};
+use crate::ring::random_name;
 use crate::segment::segment_path;
 
 /// A segment is closed when it has this many bytes, so that history can be dropped by the file.
@@ -17,6 +18,15 @@ const SEGMENT_BYTES: u64 = 64 << 20;
 const PENDING_BYTES: usize = 4 << 20;
 /// Events in one record: with at most 35 bytes each they fit a block with room to spare.
 const EVENTS_PER_RECORD: usize = 1024;
+
+/// Logs of processes that joined a run have numbers from here on; below are the ranks' own.
+pub const FIRST_JOINED_LOG: u32 = 1 << 31;
+
+/// A number for the log of a process that joins a run: pids are used again, random numbers are not.
+fn joined_log() -> u32 {
+    let random = random_name().ok().and_then(|name| u32::from_str_radix(name.get(..8)?, 16).ok());
+    FIRST_JOINED_LOG | random.unwrap_or_else(std::process::id)
+}
 
 /// Appends records to the log of one process. It never fails: what cannot be written is held, then counted.
 pub struct LogWriter {
@@ -66,6 +76,33 @@ impl LogWriter {
     #[must_use]
     pub fn new(disk: Box<dyn Disk>, run: &Path, rank: u32) -> Self {
         Self::from_segment(disk, run, rank, 1, BlockKind::Written)
+    }
+
+    /// A writer of a log that no other process of the run has, named by the rank where that is free.
+    ///
+    /// The first process of a rank gets the rank's own log. Its children, and whoever else joins the run,
+    /// get a log under a random number of at least [`FIRST_JOINED_LOG`].
+    #[must_use]
+    pub fn claim(mut disk: Box<dyn Disk>, run: &Path, rank: u32) -> Self {
+        let (log, file) = match disk.create_segment(&segment_path(run, rank, 1)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let log = joined_log();
+                (log, disk.create_segment(&segment_path(run, log, 1)).ok())
+            }
+            made => (rank, made.ok()),
+        };
+        let mut writer = Self::new(disk, run, log);
+        if let Some(file) = file {
+            writer.segment = Some(OpenSegment { file, length: 0, events: 0 });
+            writer.next_segment = 2;
+        }
+        writer
+    }
+
+    /// The number of the log, which is in its segments' names.
+    #[must_use]
+    pub fn log(&self) -> u32 {
+        self.rank
     }
 
     pub(crate) fn from_segment(

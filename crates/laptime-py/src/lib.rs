@@ -1,0 +1,23 @@
+//! The native module of the Python package: Python types to Rust types and back, no logic.
+//!
+//! Decided: the module holds the whole `laptime` command too, so that one wheel has both. The price is
+//! the size of the file and the time to build Burn, which the shared release profile pays once. Nothing of
+//! it runs at import.
+
+mod facts;
+mod hooks;
+mod options;
+mod shown;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::hooks::{
+        arm, book_since, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_is_open,
+        fit_update, is_active, mark, measured, now, run_folder, stage_id, start, step,
+    };
+    #[pymodule_export]
+    use crate::shown::{main, show_run};
+}

@@ -1,0 +1,1 @@
+"""Training time, measured, predicted, reduced."""
