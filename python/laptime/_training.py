@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -71,7 +70,6 @@ class Training:
     __slots__ = (
         "activity",
         "around_birth",
-        "asleep",
         "backwards",
         "backwards_since_zero",
         "before_forward",
@@ -84,6 +82,7 @@ class Training:
         "epoch_open",
         "epoch_samples",
         "evaluated",
+        "evaluating",
         "first_event",
         "first_event_at",
         "fit_open",
@@ -102,19 +101,17 @@ class Training:
         "primary",
         "rows_known",
         "samples",
-        "settings",
         "step_start",
         "trained",
         "updates",
         "updates_in_fit",
+        "worker_stage",
     )
 
     def __init__(self) -> None:
         # Depth of calls whose inner module calls are not stages of their own.
         self.inside = 0
         self.in_optimizer = False
-        # Set when told that the user marks epochs, or when this broke.
-        self.asleep = False
         self.passes: list[Pass] = []
         self.primary: Pass | None = None
         self.backwards = 0
@@ -122,7 +119,9 @@ class Training:
         self.calls_to_evaluate = 0
         self.calls_since_backward = 0
         self.trained: dict[int, weakref.ref[Any]] = {}
-        self.evaluated: Callable[[], Any] | None = None
+        # The pass that is booked as an evaluation already, while it goes on.
+        self.evaluating: Pass | None = None
+        self.evaluated: weakref.ref[Any] | None = None
         self.optimizers: dict[int, weakref.ref[Any]] = {}
         self.around_birth: dict[int, frozenset[Any]] = {}
         self.model_name = ""
@@ -133,6 +132,8 @@ class Training:
         self.last_update: int | None = None
         self.activity: int | None = None
         self.pending_samples = 0
+        # In a loader's worker: the stage of its module calls.
+        self.worker_stage: int | None = None
         self._reset_fit()
 
     def _reset_fit(self) -> None:
@@ -149,7 +150,6 @@ class Training:
         self.largest_batch = 0
         self.rows_known = False
         self.parameters = 0
-        self.settings: dict[str, str] = {}
         self.discarded = 0
         self.discards_told = 0
         self.backwards_since_zero = 0
@@ -157,6 +157,7 @@ class Training:
     # What a loader does.
 
     def begin_pass(self, loader: Any) -> Pass:
+        self._leave_evaluation()
         begun = Pass(self, loader)
         for known in list(self.passes):
             # Its iterator is still held somewhere, but the loader starts again.
@@ -212,10 +213,26 @@ class Training:
             self.primary = None
             self._end_epoch(at)
             self.functional = True
+        elif ended is self.evaluating:
+            self._leave_evaluation()
         elif self._was_evaluation(ended):
             _native.book_since(ended.mark, EVALUATE)
-            self.activity = _mark()
-            self.first_event = None
+            self.end_evaluation()
+
+    def _begin_evaluation(self, of: Pass) -> None:
+        """A trained model in eval mode is called in this pass: all of the pass is evaluation."""
+        _native.book_since(of.mark, EVALUATE)
+        _native.enter(EVALUATE)
+        self.evaluating = of
+
+    def _leave_evaluation(self) -> None:
+        """Also when the pass is never ended because its iterator is kept: training goes on."""
+        if self.evaluating is not None:
+            self.evaluating.open = False
+            self.passes = [known for known in self.passes if known is not self.evaluating]
+            self.evaluating = None
+            _native.exit(EVALUATE)
+            self.end_evaluation()
 
     def _was_evaluation(self, ended: Pass) -> bool:
         if self.backwards != ended.backwards:
@@ -231,6 +248,7 @@ class Training:
         if is_loss:
             return LOSS
         if module.training:
+            self._leave_evaluation()
             self.calls_to_train += 1
             self.calls_since_backward += 1
             if grad_enabled:
@@ -241,8 +259,12 @@ class Training:
             return FORWARD
         self.calls_to_evaluate += 1
         # A frozen teacher is in eval mode for ever; a model that was trained is being evaluated.
-        if not self.passes and not grad_enabled and id(module) in self.trained:
-            return EVALUATE
+        if not grad_enabled and id(module) in self.trained and self.evaluating is None:
+            asked = self._training_pass()
+            if asked is None:
+                return EVALUATE
+            if asked is not self.primary:
+                self._begin_evaluation(asked)
         self.calls_since_backward += 1
         return FORWARD
 
@@ -251,12 +273,17 @@ class Training:
         self.trained[key] = weakref.ref(module, lambda _: self.trained.pop(key, None))
         self.model_name = type(getattr(module, "_orig_mod", getattr(module, "module", module))).__name__
 
+    def see_eval(self, module: Any) -> None:
+        """A model is put into eval mode."""
+        self.evaluated = weakref.ref(module)
+
     def end_evaluation(self) -> None:
         """An evaluation without a loader, or a checkpoint, has ended."""
         self.activity = _mark()
         self.first_event = None
 
     def begin_backward(self) -> None:
+        self._leave_evaluation()
         self._see_event()
         if self.calls_since_backward == 0 and self.before_forward is not None:
             # No module was called: the model is inside a compiled function, or written without modules.
@@ -411,14 +438,13 @@ class Training:
         self.main_optimizer = id(optimizer)
         training_pass = self._training_pass()
         facts: dict[str, Any] = {"framework": "torch", "label": self.model_name}
-        self.settings = {"optimizer": type(optimizer).__name__}
+        facts["optimizer"] = type(optimizer).__name__
         rate = optimizer.param_groups[0].get("lr")
         if isinstance(rate, float):
-            self.settings["lr"] = f"{rate:g}"
+            facts["lr"] = f"{rate:g}"
         if training_pass is not None:
-            facts |= loader_facts(training_pass.loader(), self.settings)
+            facts |= loader_facts(training_pass.loader())
             self.rows_known = True
-        facts["settings"] = dict(self.settings)
         _native.fit_begin(facts, self.first_event if training_pass is None else training_pass.mark)
         self.fit_open = True
 
@@ -443,8 +469,7 @@ class Training:
         """Thrown away once or more for each update: a leftover at an epoch's end is no news."""
         if self.discarded >= max(self.updates_in_fit, 1) and self.discarded != self.discards_told:
             self.discards_told = self.discarded
-            self.settings["discarded_gradients"] = str(self.discarded)
-            _native.fit_update({"settings": dict(self.settings)})
+            _native.fit_update({"discarded_gradients": self.discarded, "updates": self.updates_in_fit})
 
     def end_fit(self) -> None:
         """The fit ends with its last epoch, evaluation or checkpoint."""
@@ -459,12 +484,11 @@ class Training:
         self._reset_fit()
 
 
-def loader_facts(loader: Any, settings: dict[str, str]) -> dict[str, Any]:
+def loader_facts(loader: Any) -> dict[str, Any]:
     """What a loader tells of a fit; asks nothing that changes it."""
-    facts: dict[str, Any] = {}
     if loader is None:
-        return facts
-    settings["num_workers"] = str(loader.num_workers)
+        return {}
+    facts: dict[str, Any] = {"num_workers": loader.num_workers}
     try:
         facts["rows"] = len(loader.dataset)
         # `len(loader)` of an iterable dataset makes the loader count and warn.

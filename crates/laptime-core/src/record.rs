@@ -85,6 +85,7 @@ pub struct ProcessFacts {
     /// The name of the ring in shared memory, when there is one.
     pub ring: Option<String>,
     /// The parent's pid, of a process that joined the run beside its rank's own, such as a loader worker.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
 }
 

@@ -183,19 +183,21 @@ impl Lane {
     ) -> Vec<(StageId, u64)> {
         let moves = |stage: StageId| stage != to && moves(stage);
         let open = self.open_at(now);
-        let still_open: Vec<OpenStage> = open.iter().map(|(open, _)| *open).collect();
+        let open_now: Vec<OpenStage> = open.iter().map(|(open, _)| *open).collect();
         let (mut moved, mut spans) = (0, Vec::new());
         for total in self.0.state(now).totals.into_iter().filter(|total| moves(total.stage)) {
-            let before = mark.booked_before(total.stage, &still_open);
+            let before = mark.booked_before(total.stage, &open_now);
             let own = total.own.since(before.own).0;
             let place = &self.0.totals[usize::from(total.stage.0 % MAX_STAGES)].own;
             place.store(total.own.0 - own, Relaxed);
             moved += own;
             spans.push((total.stage, total.count.saturating_sub(before.count)));
         }
-        for (at, (open, own)) in open.iter().enumerate().filter(|(_, (open, _))| moves(open.stage)) {
+        // An evaluation that is open keeps its time: what runs inside it may claim that when it ends.
+        let takes = |stage: StageId| moves(stage) && !stage.absorbs_children();
+        for (at, (_, own)) in open.iter().enumerate().filter(|(_, (open, _))| takes(open.stage)) {
             // Time that is taken from a stage that goes on counts as a child's.
-            let own = own.since(mark.own_before(open)).0;
+            let own = own.since(mark.own_before(&open_now, at)).0;
             add(&self.0.frames[at].children, own);
             moved += own;
         }
@@ -398,7 +400,7 @@ mod tests {
 
     fn plain_act() -> impl Strategy<Value = Act> {
         act().prop_filter("only what a training does", |act| {
-            !matches!(act, Act::Mark | Act::Book(_) | Act::BookBackground(_))
+            !matches!(act, Act::Mark | Act::Book(_) | Act::BookBackground(_) | Act::Enter(5))
         })
     }
 

@@ -64,20 +64,25 @@ impl Mark {
 
     /// What a stage's ended spans had in own time and count before the mark, the part before the mark of
     /// spans that have ended since included.
-    pub(crate) fn booked_before(&self, stage: StageId, still_open: &[OpenStage]) -> StageTotal {
+    pub(crate) fn booked_before(&self, stage: StageId, open_now: &[OpenStage]) -> StageTotal {
         let ended = self.ended.iter().find(|total| total.stage == stage).copied();
         let mut booked = ended.unwrap_or(StageTotal { stage, ..StageTotal::default() });
-        for (open, own) in self.open.iter().filter(|(open, _)| open.stage == stage) {
-            if !still_open.iter().any(|other| same_stretch(other, open)) {
+        for (at, (open, own)) in self.open.iter().enumerate().filter(|(_, (open, _))| open.stage == stage) {
+            // Of stretches that began at the same instant the innermost ends first.
+            let earlier = self.open[..at].iter().filter(|(other, _)| same_stretch(other, open)).count();
+            let still_open = open_now.iter().filter(|other| same_stretch(other, open)).count();
+            if earlier >= still_open {
                 booked.own = booked.own.plus(*own);
             }
         }
         booked
     }
 
-    /// Own time before the mark of a stage that is open now.
-    pub(crate) fn own_before(&self, stretch: &OpenStage) -> Ticks {
-        self.open.iter().find(|(open, _)| same_stretch(open, stretch)).map_or(Ticks(0), |(_, own)| *own)
+    /// Own time before the mark of the stage that is open now at this place.
+    pub(crate) fn own_before(&self, open_now: &[OpenStage], at: usize) -> Ticks {
+        let earlier = open_now[..at].iter().filter(|other| same_stretch(other, &open_now[at])).count();
+        let mut same = self.open.iter().filter(|(open, _)| same_stretch(open, &open_now[at]));
+        same.nth(earlier).map_or(Ticks(0), |(_, own)| *own)
     }
 }
 

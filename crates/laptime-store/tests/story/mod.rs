@@ -29,6 +29,7 @@ pub(crate) fn records() -> Vec<Record> {
             ns_per_tick: 0.5,
             started: Ticks(1_000),
             ring: None,
+            parent: None,
         }),
         Record::Anchor(anchor(1)),
         Record::Stage { stage: StageId(32), name: "augment \u{1f3c1}".into() },
