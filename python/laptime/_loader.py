@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import _utils, dataloader
 
 from . import _guard, _native
-from ._training import DATA_WAIT, Pass, Training, here
+from ._training import DATA_WAIT, Pass, Ticket, Training, here
 
 _enter = _native.enter
 _exit = _native.exit
@@ -55,7 +55,8 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
 def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:
         training = here.training
-        asked = self.__dict__.get("_laptime_pass")
+        ticket = self.__dict__.get("_laptime_ticket")
+        asked = ticket.of if ticket is not None else None
         if asked is not None:
             _ask(training, asked)
         training.inside += 1
@@ -103,14 +104,14 @@ def _keep(iterator: Any, begun: Pass | None) -> None:
         early = iterator.__dict__.pop("_laptime_sizes", None)
         if early:
             begun.sizes = early
-        iterator._laptime_pass = begun
+        iterator._laptime_ticket = Ticket(begun)
 
 
 @_guard.safely
 def _note_size(iterator: Any, size: int) -> None:
-    kept = iterator.__dict__.get("_laptime_pass")
-    if kept is not None and kept.open and "_laptime_sizes" not in iterator.__dict__:
-        kept.sizes.append(size)
+    ticket = iterator.__dict__.get("_laptime_ticket")
+    if ticket is not None and ticket.of.open:
+        ticket.of.sizes.append(size)
     else:
         iterator.__dict__.setdefault("_laptime_sizes", []).append(size)
 

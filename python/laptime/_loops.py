@@ -140,7 +140,15 @@ def epoch_place(frame: FrameType | None, around_birth: frozenset[Any]) -> Place 
 
 
 def _may_read(frame: FrameType) -> bool:
-    return not _copies_locals(frame) or _HANDS_OUT_LOCALS.isdisjoint(frame.f_code.co_names)
+    return not _copies_locals(frame) or not _uses_locals(frame.f_code)
+
+
+def _uses_locals(code: CodeType) -> bool:
+    """Whether the code calls something that hands out its variables; `model.eval()` does not."""
+    if _HANDS_OUT_LOCALS.isdisjoint(code.co_names):
+        return False
+    names = (step for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    return any(step.argval in _HANDS_OUT_LOCALS for step in names)
 
 
 def _copies_locals(frame: FrameType) -> bool:

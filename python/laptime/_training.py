@@ -6,7 +6,7 @@ import sys
 import threading
 import weakref
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _loops, _native
 
@@ -25,13 +25,13 @@ _mark = _native.mark
 
 
 class Pass:
-    """One pass over a loader: it ends when the loader does, or when its iterator is dropped."""
+    """One pass over a loader."""
 
     __slots__ = (
-        "__weakref__",
         "asked",
         "backwards",
         "began",
+        "first_asked",
         "calls_to_evaluate",
         "calls_to_train",
         "loader",
@@ -40,13 +40,13 @@ class Pass:
         "samples",
         "sizes",
         "step_start",
-        "thread",
+        "updates",
     )
 
     def __init__(self, training: Training, loader: Any) -> None:
         self.mark = _mark()
-        self.began = self.asked = _now()
-        self.thread = threading.get_ident()
+        self.began = self.asked = self.first_asked = _now()
+        self.updates = -1
         # Weak, or a dataset would live as long as the pass is remembered.
         self.loader = weakref.ref(loader)
         self.open = True
@@ -58,10 +58,29 @@ class Pass:
         self.calls_to_train = training.calls_to_train
         self.calls_to_evaluate = training.calls_to_evaluate
 
+
+class Ticket:
+    """What an iterator holds of its pass: a loop that is left early drops the iterator, and with it this."""
+
+    __slots__ = ("of", "thread")
+
+    def __init__(self, of: Pass) -> None:
+        self.of = of
+        self.thread = threading.get_ident()
+
     def __del__(self) -> None:
-        """A loop that is left early drops its iterator, and with it this."""
-        if self.open and not sys.is_finalizing() and self.thread == threading.get_ident():
-            here.training.end_pass(self)
+        try:
+            if self.of.open and not sys.is_finalizing() and self.thread == threading.get_ident():
+                here.training.end_pass(self.of)
+        except Exception:  # Python would print what a destructor raises.
+            pass
+
+
+class Birth(NamedTuple):
+    """When an optimizer was made, and in which loops: those repeat whole trainings."""
+
+    at: int
+    loops: frozenset[Any]
 
 
 class Training:
@@ -69,7 +88,8 @@ class Training:
 
     __slots__ = (
         "activity",
-        "around_birth",
+        "all_updates",
+        "births",
         "backwards",
         "backwards_since_zero",
         "before_forward",
@@ -85,6 +105,8 @@ class Training:
         "evaluating",
         "first_event",
         "first_event_at",
+        "fit_began",
+        "fit_loops",
         "fit_open",
         "functional",
         "in_optimizer",
@@ -115,6 +137,7 @@ class Training:
         self.passes: list[Pass] = []
         self.primary: Pass | None = None
         self.backwards = 0
+        self.all_updates = 0
         self.calls_to_train = 0
         self.calls_to_evaluate = 0
         self.calls_since_backward = 0
@@ -123,7 +146,7 @@ class Training:
         self.evaluating: Pass | None = None
         self.evaluated: weakref.ref[Any] | None = None
         self.optimizers: dict[int, weakref.ref[Any]] = {}
-        self.around_birth: dict[int, frozenset[Any]] = {}
+        self.births: dict[int, Birth] = {}
         self.model_name = ""
         self.functional = True
         self.before_forward: int | None = None
@@ -132,12 +155,15 @@ class Training:
         self.last_update: int | None = None
         self.activity: int | None = None
         self.pending_samples = 0
+        self.samples = 0
         # In a loader's worker: the stage of its module calls.
         self.worker_stage: int | None = None
         self._reset_fit()
 
     def _reset_fit(self) -> None:
         self.fit_open = False
+        self.fit_began = 0
+        self.fit_loops: frozenset[Any] = frozenset()
         self.epoch_open = False
         self.main_optimizer = 0
         self.place: _loops.Place | None = None
@@ -145,7 +171,6 @@ class Training:
         self.step_start: int | None = None
         self.updates = 0
         self.updates_in_fit = 0
-        self.samples = 0
         self.epoch_samples = 0
         self.largest_batch = 0
         self.rows_known = False
@@ -170,6 +195,9 @@ class Training:
         """A batch is requested."""
         at = _now()
         asked.asked = at
+        if asked.updates != self.all_updates:
+            asked.updates = self.all_updates
+            asked.first_asked = at
         primary = self.primary
         if primary is not None and self.updates and (primary is asked or self._evaluates(grad_enabled)):
             self._end_pass_step(primary, at)
@@ -271,7 +299,10 @@ class Training:
     def _see_model(self, module: Any) -> None:
         key = id(module)
         self.trained[key] = weakref.ref(module, lambda _: self.trained.pop(key, None))
-        self.model_name = type(getattr(module, "_orig_mod", getattr(module, "module", module))).__name__
+        inner = getattr(module, "_orig_mod", getattr(module, "module", module))
+        if self.fit_open and not self.model_name:
+            _native.fit_update({"label": type(inner).__name__})
+        self.model_name = type(inner).__name__
 
     def see_eval(self, module: Any) -> None:
         """A model is put into eval mode."""
@@ -308,9 +339,10 @@ class Training:
 
     def see_birth(self, optimizer: Any, frame: FrameType | None) -> None:
         """An optimizer is made: loops around this repeat whole trainings."""
-        loops = _loops.enclosing(frame)
+        # The recorder takes some milliseconds to start: better now than in the first epoch.
+        _mark()
         key = id(optimizer)
-        self.around_birth[key] = frozenset(_loops.identity(at, loop) for _, at, loop in loops)
+        self.births[key] = Birth(_now(), _identities(frame))
         self.optimizers.pop(key, None)
         if self.primary is None:
             self.first_event = None
@@ -339,11 +371,15 @@ class Training:
         training_pass = self._training_pass()
         if training_pass is not None:
             self._begin_pass_epoch(training_pass)
+            # Not needed for this epoch, but it tells later whether the same loop goes on.
+            self.place = self._find_place(frame)
+            self.epoch = _loops.epoch_now(frame, self.place) if self.place is not None else None
         elif not self.passes:
             self._follow_loop(frame)
 
     def end_update(self, optimizer: Any) -> None:
         self.updates += 1
+        self.all_updates += 1
         self.updates_in_fit += 1
         self.backwards_since_zero = 0
         if self.primary is not None:
@@ -374,31 +410,38 @@ class Training:
         self.optimizers[key] = weakref.ref(optimizer, lambda _: self._forget_optimizer(key))
         if not self.fit_open:
             self._begin_fit(optimizer)
+            self.fit_began = _now()
+            self.fit_loops = _identities(frame)
         self._count_parameters(optimizer)
 
     def _forget_optimizer(self, key: int) -> None:
         self.optimizers.pop(key, None)
-        self.around_birth.pop(key, None)
+        self.births.pop(key, None)
 
     def _joins(self, optimizer: Any, frame: FrameType | None) -> bool:
         """Whether an optimizer that is seen first belongs to the fit that is open.
 
-        It does when the fit's epoch is open around it, as a GAN's second one, or when the same epoch
-        loop goes on, as with an optimizer that is made anew in each epoch.
+        It does inside the fit's epoch, as a GAN's second one. Between epochs it does when the fit's epoch
+        loop goes on and the optimizer is as old as the fit, or is made anew in each turn of that loop.
         """
         if self.primary is not None:
             return True
-        if self.place is None or self.passes:
-            return False
-        now = _loops.epoch_now(frame, self.place) or self._epoch_elsewhere(frame)
-        return now is not None and self.epoch is not None and now[0] == self.epoch[0]
-
-    def _epoch_elsewhere(self, frame: FrameType | None) -> tuple[int, Any] | None:
-        """The epoch when this step is called from another line than the fit's first."""
+        birth = self.births.get(id(optimizer), Birth(0, frozenset()))
+        as_old = birth.at <= self.fit_began
+        if self.place is None or self.epoch is None:
+            return as_old and bool(_identities(frame) & self.fit_loops - birth.loops)
         place = _loops.epoch_place(frame, frozenset())
-        if place is None or self.place is None or place.loop is not self.place.loop:
-            return None
-        return _loops.epoch_now(frame, place)
+        if place is None or place.loop is not self.place.loop:
+            return False
+        now = _loops.epoch_now(frame, place)
+        if now is None or now[0] != self.epoch[0] or _starts_again(self.epoch[1], now[1]):
+            return False
+        made_in_loop = (now[0], place.code, place.loop.start) in birth.loops
+        return as_old or (made_in_loop and place.loop.counts_epochs)
+
+    def _find_place(self, frame: FrameType | None) -> _loops.Place | None:
+        births = (birth.loops for birth in self.births.values())
+        return _loops.epoch_place(frame, frozenset().union(*births))
 
     def _training_pass(self) -> Pass | None:
         """The pass that brought this step's data: of those asked together, the one asked first."""
@@ -407,7 +450,8 @@ class Training:
         newest = max(self.passes, key=lambda known: known.asked)
         # An iterator that someone took one batch from and kept was asked before the newest began.
         together = [known for known in self.passes if known.asked >= newest.began and known.step_start]
-        return min(together, key=lambda known: known.step_start or 0, default=None)
+        asked = [known for known in together if known.updates == newest.updates]
+        return min(asked, key=lambda known: known.first_asked, default=None)
 
     def _begin_pass_epoch(self, training_pass: Pass) -> None:
         self.primary = training_pass
@@ -418,8 +462,7 @@ class Training:
         """Without a loader: the loop around the steps says which epoch this is."""
         now = _loops.epoch_now(frame, self.place) if self.place is not None else None
         if now is None:
-            births = frozenset().union(*self.around_birth.values())
-            self.place = _loops.epoch_place(frame, births)
+            self.place = self._find_place(frame)
             now = _loops.epoch_now(frame, self.place) if self.place is not None else None
         if now != self.epoch or (now is not None and not self.epoch_open):
             self._end_epoch(self.last_update)
@@ -482,6 +525,15 @@ class Training:
         _native.fit_end(self.activity)
         self.optimizers.clear()
         self._reset_fit()
+
+
+def _identities(frame: FrameType | None) -> frozenset[Any]:
+    return frozenset(_loops.identity(at, loop) for _, at, loop in _loops.enclosing(frame))
+
+
+def _starts_again(before: Any, now: Any) -> bool:
+    """Whether a loop's variable went back: the loop ended and was begun once more."""
+    return type(before) is int and type(now) is int and now < before
 
 
 def loader_facts(loader: Any) -> dict[str, Any]:

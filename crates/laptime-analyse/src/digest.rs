@@ -28,7 +28,8 @@ use crate::verdict;
 #[derive(Clone, Debug)]
 pub struct Digest {
     meta: RunMeta,
-    processes: Vec<Process>,
+    /// Each process under the number of its log.
+    processes: Vec<(u32, Process)>,
 }
 
 impl Digest {
@@ -38,23 +39,30 @@ impl Digest {
         Self { meta, processes: Vec::new() }
     }
 
-    /// Takes the next record; records that contradict others cost accuracy, never a panic.
+    /// Takes the next record of a run whose logs come one after the other.
     pub fn take(&mut self, record: &Record) {
-        if let Record::Process(facts) = record {
-            self.processes.push(Process::new(facts.clone()));
-        } else if self.processes.is_empty() {
-            self.processes.push(Process::default());
-        }
-        if let Some(process) = self.processes.last_mut() {
-            process.take(record);
-        }
+        let begins = matches!(record, Record::Process(_));
+        let log = self.processes.len().saturating_sub(usize::from(!begins));
+        self.take_from(u32::try_from(log).unwrap_or(u32::MAX), record);
+    }
+
+    /// Takes the next record of one log; records that contradict others cost accuracy, never a panic.
+    pub fn take_from(&mut self, log: u32, record: &Record) {
+        let known = self.processes.iter().position(|(number, _)| *number == log);
+        let at = known.unwrap_or_else(|| {
+            self.processes.push((log, Process::default()));
+            self.processes.len() - 1
+        });
+        self.processes[at].1.take(record);
     }
 
     /// The run as far as it is known now.
     #[must_use]
     pub fn report(&self) -> Report {
         let unknown = Process::default();
-        let first = self.processes.iter().min_by_key(|process| process.facts.rank);
+        // A process that joined beside its rank's own, such as a loader worker, is not what the run is about.
+        let order = |process: &&Process| (process.facts.parent.is_some(), process.facts.rank);
+        let first = self.processes.iter().map(|(_, process)| process).min_by_key(order);
         report(&self.meta, first.unwrap_or(&unknown))
     }
 }

@@ -40,11 +40,6 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// A process whose log begins.
-    pub(crate) fn new(facts: ProcessFacts) -> Self {
-        Self { facts, ..Self::default() }
-    }
-
     /// Takes the next record of its log.
     pub(crate) fn take(&mut self, record: &Record) {
         match record {

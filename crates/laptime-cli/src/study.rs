@@ -37,7 +37,7 @@ impl Study {
 
     /// Reads what is new and reports on all of it.
     pub(crate) fn report(&mut self) -> Result<Report, StoreError> {
-        self.reader.poll(&mut |_, record| self.digest.take(&record))?;
+        self.reader.poll(&mut |log, record| self.digest.take_from(log, &record))?;
         Ok(self.digest.report())
     }
 }

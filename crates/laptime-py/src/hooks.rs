@@ -113,6 +113,18 @@ pub(crate) fn fit_is_open() -> bool {
     guarded(false, record::fit_is_open)
 }
 
+/// Whether an epoch is open on this thread.
+#[pyfunction]
+pub(crate) fn epoch_is_open() -> bool {
+    guarded(false, record::epoch_is_open)
+}
+
+/// Whether a loop over `laptime.batches` is under way on this thread.
+#[pyfunction]
+pub(crate) fn in_batches() -> bool {
+    guarded(false, record::in_batches)
+}
+
 /// Remembers this moment of this thread, so that it can be given a meaning later.
 #[pyfunction]
 pub(crate) fn mark() -> u64 {

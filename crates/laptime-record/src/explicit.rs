@@ -60,6 +60,12 @@ pub fn fit_is_open() -> bool {
     with_fit(|_| ()).is_some()
 }
 
+/// Whether an epoch is open on this thread.
+#[must_use]
+pub fn epoch_is_open() -> bool {
+    with_fit(|fit| fit.in_epoch).unwrap_or(false)
+}
+
 /// Begins an epoch and gives its number; without a fit, one of which nothing is known begins too.
 pub fn epoch_begin(since: Option<MarkId>) -> Option<u32> {
     let lane = current_lane()?;

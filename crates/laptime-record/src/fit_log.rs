@@ -13,7 +13,7 @@ pub(crate) struct FitLog {
     pub(crate) number: u32,
     pub(crate) facts: FitFacts,
     next_epoch: u32,
-    in_epoch: bool,
+    pub(crate) in_epoch: bool,
     /// Totals as the log has them.
     told: Vec<StageTotal>,
     /// The newest mark: nothing can be told of a moment before it.
@@ -119,6 +119,7 @@ impl FitLog {
 }
 
 /// Puts an event on a lane, and wakes the flusher when that is due.
+#[inline]
 pub(crate) fn push(lane: Lane, event: &Event) {
     if lane.push_event(event) == Pushed::Wake {
         wake_flusher();

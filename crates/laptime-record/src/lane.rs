@@ -205,6 +205,36 @@ impl Lane {
         spans
     }
 
+    /// Whether an evaluation is open.
+    pub(crate) fn in_evaluation(self) -> bool {
+        self.0.absorber.load(Relaxed) != 0
+    }
+
+    /// The innermost stage that is open and has a frame.
+    #[inline]
+    pub(crate) fn innermost(self) -> (usize, &'static Frame) {
+        let depth = (self.0.depth.load(Relaxed) as usize).clamp(1, FRAMES);
+        (depth, &self.0.frames[depth - 1])
+    }
+
+    /// Books the innermost stage's own time since `since` on another stage, as a span that ends now.
+    ///
+    /// `children` is what that stage's children had at `since`.
+    #[inline]
+    pub(crate) fn split_off(self, stage: StageId, since: Ticks, children: Ticks, now: Ticks) -> Pushed {
+        let (_, frame) = self.innermost();
+        let inside = frame.children.load(Relaxed).saturating_sub(children.0);
+        let own = now.since(since).0.saturating_sub(inside);
+        let in_evaluate = self.in_evaluation();
+        if !in_evaluate {
+            add(&frame.children, own);
+            let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
+            add(&total.own, own);
+            add(&total.count, 1);
+        }
+        self.push_span(Entry::span(stage, since, now, Ticks(own), in_evaluate))
+    }
+
     /// Open stages that time is booked on, with their own time up to `now`.
     pub(crate) fn open_at(self, now: Ticks) -> Vec<(OpenStage, Ticks)> {
         let depth = (self.0.depth.load(Relaxed) as usize).min(FRAMES);
@@ -263,6 +293,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::lap::Lap;
 
     const A: StageId = StageId(40);
     const B: StageId = StageId(41);
@@ -379,6 +410,7 @@ mod tests {
         Wait(u64),
         Mark,
         Book(u16),
+        Lap(u16),
         BookBackground(u16),
     }
 
@@ -390,6 +422,7 @@ mod tests {
             4 => (0..1_000_u64).prop_map(Act::Wait),
             1 => Just(Act::Mark),
             1 => (0..6_u16).prop_map(Act::Book),
+            1 => (0..5_u16).prop_map(Act::Lap),
             1 => (0..3_u16).prop_map(Act::BookBackground),
         ]
     }
@@ -400,7 +433,7 @@ mod tests {
 
     fn plain_act() -> impl Strategy<Value = Act> {
         act().prop_filter("only what a training does", |act| {
-            !matches!(act, Act::Mark | Act::Book(_) | Act::BookBackground(_) | Act::Enter(5))
+            !matches!(act, Act::Mark | Act::Book(_) | Act::BookBackground(_) | Act::Enter(5) | Act::Lap(_))
         })
     }
 
@@ -411,8 +444,10 @@ mod tests {
     fn play_from(lane: Lane, from: u64, acts: &[Act], clock: &mut dyn FnMut(u64) -> u64) -> u64 {
         let mut now = from;
         let mut mark = Mark::take(lane, BEGAN);
+        let mut lap = Lap::default();
         for act in acts {
             match act {
+                Act::Lap(number) => drop(lap.end(lane, stage(*number), Ticks(now))),
                 Act::Mark => mark = Mark::take(lane, Ticks(now)),
                 Act::Book(number) => lane.book_since(&mark, stage(*number), Ticks(now)),
                 Act::BookBackground(number) => {

@@ -22,6 +22,7 @@
 //! # std::fs::remove_dir_all(folder).ok();
 //! ```
 
+mod batch_log;
 mod clock;
 mod explicit;
 mod fit;
@@ -30,6 +31,7 @@ mod flusher;
 mod fork;
 mod joined_run;
 mod lane;
+mod lap;
 mod machine;
 mod mark;
 mod probe;
@@ -40,12 +42,15 @@ mod span_cost;
 mod stage;
 mod thread_lane;
 
+pub use batch_log::{BatchLog, in_batches};
 pub use clock::{anchor, now};
 pub use explicit::{
-    book_since, enter, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open, fit_update, step,
+    book_since, enter, epoch_begin, epoch_end, epoch_is_open, exit, fit_begin, fit_end, fit_is_open,
+    fit_update, step,
 };
 pub use fit::{Batches, Epoch, Fit, count, measured};
 pub use joined_run::{BEGAN_VARIABLE, RUN_VARIABLE, beginning_text};
+pub use lap::lap;
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
 pub use mark::{MarkId, mark};
 pub use rank::rank_from_environment;
