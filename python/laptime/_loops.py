@@ -62,6 +62,11 @@ def loops_of(code: CodeType) -> tuple[Loop, ...]:
     return known
 
 
+def forget() -> None:
+    """Lets go of the code that was looked at."""
+    _loops.clear()
+
+
 def _find_loops(code: CodeType) -> list[Loop]:
     instructions = list(dis.get_instructions(code))
     heads = {step.offset for step in instructions if step.opname == "FOR_ITER"}

@@ -8,7 +8,7 @@ import weakref
 from types import FrameType
 from typing import Any, NamedTuple
 
-from . import _loops, _native
+from . import _loops, _native, _session
 
 DATA_WAIT = _native.stage_id("data_wait")
 HOST_TO_DEVICE = _native.stage_id("host_to_device")
@@ -195,6 +195,10 @@ class Training:
         """A batch is requested."""
         at = _now()
         asked.asked = at
+        if asked.updates < 0 and _native.in_batches():
+            # The user's `laptime.batches` tells of this pass.
+            asked.open = False
+            self.passes = [known for known in self.passes if known is not asked]
         if asked.updates != self.all_updates:
             asked.updates = self.all_updates
             asked.first_asked = at
@@ -340,7 +344,7 @@ class Training:
     def see_birth(self, optimizer: Any, frame: FrameType | None) -> None:
         """An optimizer is made: loops around this repeat whole trainings."""
         # The recorder takes some milliseconds to start: better now than in the first epoch.
-        _mark()
+        _session.ensure_started()
         key = id(optimizer)
         self.births[key] = Birth(_now(), _identities(frame))
         self.optimizers.pop(key, None)
@@ -366,7 +370,7 @@ class Training:
         self._see_event()
         if id(optimizer) not in self.optimizers:
             self._see_optimizer(optimizer, frame)
-        if self.primary is not None:
+        if self.primary is not None or _native.in_batches():
             return
         training_pass = self._training_pass()
         if training_pass is not None:
@@ -382,7 +386,7 @@ class Training:
         self.all_updates += 1
         self.updates_in_fit += 1
         self.backwards_since_zero = 0
-        if self.primary is not None:
+        if self.primary is not None or _native.in_batches():
             return
         at = _now()
         if id(optimizer) == self.main_optimizer:
@@ -455,8 +459,13 @@ class Training:
 
     def _begin_pass_epoch(self, training_pass: Pass) -> None:
         self.primary = training_pass
-        _native.epoch_begin(training_pass.mark)
-        self.epoch_open = True
+        self._begin_epoch(training_pass.mark)
+
+    def _begin_epoch(self, mark: int | None) -> None:
+        # One that is open and not ours is the user's: `for epoch in laptime.epochs(10)`.
+        if not _native.epoch_is_open():
+            _native.epoch_begin(mark)
+            self.epoch_open = True
 
     def _follow_loop(self, frame: FrameType | None) -> None:
         """Without a loader: the loop around the steps says which epoch this is."""
@@ -467,8 +476,7 @@ class Training:
         if now != self.epoch or (now is not None and not self.epoch_open):
             self._end_epoch(self.last_update)
             if now is not None:
-                _native.epoch_begin(self.first_event)
-                self.epoch_open = True
+                self._begin_epoch(self.first_event)
             self.step_start = self.first_event_at
             self.epoch = now
         elif self.step_start is None:
@@ -488,6 +496,10 @@ class Training:
         if training_pass is not None:
             facts |= loader_facts(training_pass.loader())
             self.rows_known = True
+        if _native.fit_is_open():
+            # The user's own fit: it only lacks what can be seen here.
+            _native.fit_update(facts)
+            return
         _native.fit_begin(facts, self.first_event if training_pass is None else training_pass.mark)
         self.fit_open = True
 
@@ -525,6 +537,13 @@ class Training:
         _native.fit_end(self.activity)
         self.optimizers.clear()
         self._reset_fit()
+
+    def forget(self) -> None:
+        """Lets go of the script's code and objects, at its end."""
+        self.births.clear()
+        self.fit_loops = frozenset()
+        self.place = self.epoch = self.evaluated = None
+        self.passes = []
 
 
 def _identities(frame: FrameType | None) -> frozenset[Any]:

@@ -74,6 +74,9 @@ def attach() -> None:
 def _end_training() -> None:
     _guard.tell_troubles()
     here.training.end_fit()
+    # What is kept of the script's code must not outlive it: torch's own caches would complain.
+    here.training.forget()
+    _loops.forget()
 
 
 # Dynamo.
@@ -149,14 +152,23 @@ _is_loss: dict[type, bool] = {}
 
 
 @_guard.safely
-def _call_stage(training: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+def _call_stage(
+    training: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> int | None:
+    """The stage of an outermost module call; `None` when it is not the user's call."""
     if training.worker_stage is not None:
         return training.worker_stage
     kind = type(module)
     is_loss = _is_loss.get(kind)
     if is_loss is None:
-        is_loss = isinstance(module, nn.modules.loss._Loss) or "loss" in kind.__name__.lower()
-        _is_loss[kind] = is_loss
+        if isinstance(module, torch.fx.GraphModule):
+            # Code that a compiled function runs has its weights as inputs. Its class dies with it.
+            if next(module.parameters(), None) is None:
+                return None
+            is_loss = False
+        else:
+            is_loss = isinstance(module, nn.modules.loss._Loss) or "loss" in kind.__name__.lower()
+            _is_loss[kind] = is_loss
     samples = 0
     if not training.passes and not is_loss:
         samples = _loader.samples_of(args or kwargs)

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use laptime_core::{OpenStage, StageId, StageTotal, Ticks};
 
 use crate::clock::now;
-use crate::lane::Lane;
+use crate::lane::{BACKGROUNDS, Lane};
 use crate::thread_lane::current_lane;
 
 /// Marks a thread remembers; older ones are forgotten, and a forgotten mark means "now".
@@ -60,6 +60,32 @@ impl Mark {
             None => self.ended.push(StageTotal { stage: to, own, count: 0 }),
         }
         self
+    }
+
+    /// The same moment, with the time since an earlier one that no stage claimed booked on `to`.
+    ///
+    /// The background that was open at the mark has been closed since, so its time counts as ended.
+    fn rebook_background_since(&mut self, earlier: &[StageTotal], to: StageId) {
+        let is_background = |stage: StageId| BACKGROUNDS.contains(&stage);
+        if let Some((open, own)) = self.open.first_mut().filter(|(open, _)| is_background(open.stage)) {
+            let (stage, own) = (open.stage, std::mem::take(own));
+            self.add(stage, own);
+        }
+        let mut moved = Ticks(0);
+        for total in self.ended.iter_mut().filter(|total| is_background(total.stage) && total.stage != to) {
+            let before = earlier.iter().find(|before| before.stage == total.stage);
+            let gained = total.own.since(before.map_or(Ticks(0), |before| before.own));
+            total.own = total.own.since(gained);
+            moved = moved.plus(gained);
+        }
+        self.add(to, moved);
+    }
+
+    fn add(&mut self, stage: StageId, own: Ticks) {
+        match self.ended.iter_mut().find(|total| total.stage == stage) {
+            Some(total) => total.own = total.own.plus(own),
+            None => self.ended.push(StageTotal { stage, own, count: 0 }),
+        }
     }
 
     /// What a stage's ended spans had in own time and count before the mark, the part before the mark of
@@ -119,6 +145,16 @@ pub(crate) fn recall(id: Option<MarkId>, lane: Lane) -> Option<Mark> {
         let found = marks.iter().rev().find(|(known, of, _)| *known == id && *of == number);
         found.map(|(_, _, mark)| mark.clone())
     })
+}
+
+/// Tells this thread's marks after an earlier moment that unclaimed time since then belongs to `to` now: what
+/// is told of them later must agree with what is told already.
+pub(crate) fn rebook_background_of_marks(earlier: &Mark, lane: Lane, to: StageId) {
+    let (before, number) = (earlier.totals(), lane.0.number.load(Relaxed));
+    MARKS.with_borrow_mut(|marks| {
+        let later = marks.iter_mut().filter(|(_, of, mark)| *of == number && mark.at >= earlier.at);
+        later.for_each(|(_, _, mark)| mark.rebook_background_since(&before, to));
+    });
 }
 
 /// Forgets every mark of this thread: its lane belongs to another recorder now.

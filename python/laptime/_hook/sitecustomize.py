@@ -64,17 +64,9 @@ class _Watch:
 def _arm() -> None:
     """Recording begins with the first thing worth recording, and counts from here at the latest."""
     try:
-        try:
-            from laptime import _session
+        from laptime import _session
 
-            _session.arm()
-        except ImportError:
-            import atexit
-
-            from laptime import _native
-
-            _native.arm({"command": sys.orig_argv})
-            atexit.register(_native.finish)
+        _session.ensure_armed()
     except Exception:
         pass
 
