@@ -4,7 +4,7 @@ use laptime_core::{Event, FitFacts, StageId, StageTotal};
 
 use crate::clock::now;
 use crate::lane::{Lane, Pushed};
-use crate::mark::Mark;
+use crate::mark::{Mark, rebook_background_of_marks};
 use crate::recorder::wake_flusher;
 
 /// One fit on one lane. Marks may be told late, with the time and totals of an earlier moment.
@@ -88,6 +88,7 @@ impl FitLog {
     fn change_background(&self, stage: StageId) {
         let at = now();
         self.lane.book_background_since(&self.newest, stage, at);
+        rebook_background_of_marks(&self.newest, self.lane, stage);
         self.lane.set_background(stage, at);
     }
 

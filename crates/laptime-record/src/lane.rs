@@ -17,7 +17,7 @@ const SPAN_CAPACITY: u64 = RING_ENTRIES as u64 - RESERVED_FOR_MARKS;
 const WAKE_AT: u64 = RING_ENTRIES as u64 / 2;
 
 /// Stages that time belongs to which no other claims.
-const BACKGROUNDS: [StageId; 4] =
+pub(crate) const BACKGROUNDS: [StageId; 4] =
     [StageId::UNACCOUNTED, StageId::START_UP, StageId::BETWEEN_EPOCHS, StageId::TEAR_DOWN];
 
 /// A lane as its thread sees it. Only that thread may call what changes it.
