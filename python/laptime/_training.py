@@ -387,6 +387,7 @@ class Training:
         self.updates_in_fit += 1
         self.backwards_since_zero = 0
         if self.primary is not None or _native.in_batches():
+            self.samples = 0
             return
         at = _now()
         if id(optimizer) == self.main_optimizer:

@@ -10,6 +10,7 @@ use laptime_record::{BatchLog, guarded};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyIterator;
 
 use crate::sample_count::SampleCount;
 
@@ -17,6 +18,8 @@ use crate::sample_count::SampleCount;
 struct BatchIterator {
     head: PyObject,
     batches: *mut PyObject,
+    /// What gives the next batch: the iterator's own function, without the detour over the interpreter.
+    next: ffi::iternextfunc,
     log: BatchLog,
     samples: SampleCount,
 }
@@ -34,6 +37,7 @@ pub(crate) fn batch_iterator<'py>(
     let py = iterable.py();
     let kind = TYPE.get_or_try_init(py, || make_type(py))?;
     let (batches, samples) = (iterable.try_iter()?, SampleCount::new(samples));
+    let next = next_of(&batches);
     // SAFETY: the type was made with the size of `BatchIterator`, so the memory of a new object fits one;
     // every field is written before Python sees the object.
     unsafe {
@@ -41,10 +45,20 @@ pub(crate) fn batch_iterator<'py>(
         let iterator = object.cast::<BatchIterator>();
         if !iterator.is_null() {
             addr_of_mut!((*iterator).batches).write(batches.into_ptr());
+            addr_of_mut!((*iterator).next).write(next);
             addr_of_mut!((*iterator).log).write(BatchLog::default());
             addr_of_mut!((*iterator).samples).write(samples);
         }
         Bound::from_owned_ptr_or_err(py, object)
+    }
+}
+
+/// The function that gives an iterator's next item, or null at its end, with or without `StopIteration`.
+fn next_of(iterator: &Bound<'_, PyIterator>) -> ffi::iternextfunc {
+    // SAFETY: every iterator's type has this slot, and what it holds is such a function.
+    unsafe {
+        let slot = ffi::PyType_GetSlot(ffi::Py_TYPE(iterator.as_ptr()), ffi::Py_tp_iternext);
+        std::mem::transmute::<*mut c_void, Option<ffi::iternextfunc>>(slot).unwrap_or(ffi::PyIter_Next)
     }
 }
 
@@ -77,20 +91,25 @@ fn make_type(py: Python<'_>) -> PyResult<Py<PyAny>> {
 }
 
 unsafe extern "C" fn next(object: *mut PyObject) -> *mut PyObject {
-    // SAFETY: Python calls this with an object of our type that is alive. The reference to its log does
-    // not outlive the statement it is used in: getting the batch may run any code, this function too.
-    unsafe {
-        let iterator = object.cast::<BatchIterator>();
-        guarded((), || (*iterator).log.request());
-        let batch = ffi::PyIter_Next((*iterator).batches);
-        if batch.is_null() {
-            guarded((), || (*iterator).log.ran_out());
-            return batch;
+    let iterator = object.cast::<BatchIterator>();
+    let mut fetched = None;
+    guarded((), || {
+        // SAFETY: Python calls this with an object of our type that is alive. No reference into it outlives
+        // the statement it is used in: getting the batch may run any code, this function too.
+        unsafe {
+            (*iterator).log.request();
+            let batch = ((*iterator).next)((*iterator).batches);
+            fetched = Some(batch);
+            if batch.is_null() {
+                (*iterator).log.ran_out();
+            } else {
+                let samples = (*iterator).samples.of(batch);
+                (*iterator).log.arrived(samples);
+            }
         }
-        let samples = guarded(0, || (*iterator).samples.of(batch));
-        guarded((), || (*iterator).log.arrived(samples));
-        batch
-    }
+    });
+    // SAFETY: as above. A recorder that failed before the batch was asked for must not cost the batch.
+    fetched.unwrap_or_else(|| unsafe { ((*iterator).next)((*iterator).batches) })
 }
 
 unsafe extern "C" fn close(object: *mut PyObject, _: *mut PyObject) -> *mut PyObject {

@@ -2,11 +2,10 @@
 
 use std::cell::Cell;
 
-use laptime_core::{Event, StageId, Ticks};
+use laptime_core::{StageId, Ticks};
 
 use crate::clock::now;
 use crate::explicit::{epoch_begin, epoch_end, epoch_is_open};
-use crate::fit_log::push;
 use crate::lane::{Lane, Pushed};
 use crate::lap::begin_lap;
 use crate::recorder::wake_flusher;
@@ -25,10 +24,12 @@ pub fn in_batches() -> bool {
 /// One loop over batches on one thread.
 ///
 /// Outside an epoch it is an epoch of its own; inside an evaluation its turns are no steps.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct BatchLog {
     /// When the batch under way was requested, and its samples.
     step: Option<(Ticks, u32)>,
+    /// Where the wait under way is on record.
+    waiting: Option<Lane>,
     state: State,
 }
 
@@ -51,15 +52,19 @@ impl BatchLog {
             self.begin(lane);
         }
         let at = now();
-        self.end_step(lane, at);
+        if self.state != State::Evaluation {
+            self.end_step(lane, at);
+        }
         lane.enter(StageId::DATA_WAIT, at);
         self.step = Some((at, 0));
+        self.waiting = Some(lane);
     }
 
     /// The batch is here.
     #[inline]
     pub fn arrived(&mut self, samples: u32) {
-        let Some(lane) = existing_lane() else { return };
+        // The lane of the request: a loop asks and gets on one thread, and a lane's memory is never freed.
+        let Some(lane) = self.waiting.take() else { return };
         let at = now();
         if lane.exit(StageId::DATA_WAIT, at) == Pushed::Wake {
             wake_flusher();
@@ -72,7 +77,7 @@ impl BatchLog {
 
     /// There is no further batch, or waiting for it failed.
     pub fn ran_out(&mut self) {
-        let Some(lane) = existing_lane() else { return };
+        let Some(lane) = self.waiting.take() else { return };
         let _ = lane.exit(StageId::DATA_WAIT, now());
         self.step = None;
         self.end();
@@ -86,10 +91,10 @@ impl BatchLog {
         }
         LOOPS.set(LOOPS.get().saturating_sub(1));
         let Some(lane) = existing_lane() else { return };
-        let evaluating = before == State::Evaluation;
-        if let (Some((start, samples)), false) = (self.step.take(), evaluating) {
-            push(lane, &Event::Step { start, end: now(), samples, loss: None });
+        if before != State::Evaluation {
+            self.end_step(lane, now());
         }
+        self.step = None;
         if before == State::OwnEpoch {
             epoch_end(None);
         }
@@ -109,9 +114,11 @@ impl BatchLog {
     }
 
     #[inline]
-    fn end_step(&mut self, lane: Lane, end: Ticks) {
-        if let (Some((start, samples)), true) = (self.step, self.state != State::Evaluation) {
-            push(lane, &Event::Step { start, end, samples, loss: None });
+    fn end_step(&self, lane: Lane, end: Ticks) {
+        if let Some((start, samples)) = self.step
+            && lane.push_step(start, end, samples) == Pushed::Wake
+        {
+            wake_flusher();
         }
     }
 }

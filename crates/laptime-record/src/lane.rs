@@ -259,6 +259,12 @@ impl Lane {
         self.push(entry, SPAN_CAPACITY)
     }
 
+    /// Puts a step on record.
+    #[inline]
+    pub(crate) fn push_step(self, start: Ticks, end: Ticks, samples: u32) -> Pushed {
+        self.push(Entry::step(start, end, samples, None), RING_ENTRIES as u64)
+    }
+
     /// Puts a mark, a step or a count on record; these may use the last places of the ring.
     pub(crate) fn push_event(self, event: &Event) -> Pushed {
         self.push(Entry::from_event(event), RING_ENTRIES as u64)
@@ -293,7 +299,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::lap::Lap;
+    use crate::lap::end_lap;
 
     const A: StageId = StageId(40);
     const B: StageId = StageId(41);
@@ -444,10 +450,9 @@ mod tests {
     fn play_from(lane: Lane, from: u64, acts: &[Act], clock: &mut dyn FnMut(u64) -> u64) -> u64 {
         let mut now = from;
         let mut mark = Mark::take(lane, BEGAN);
-        let mut lap = Lap::default();
         for act in acts {
             match act {
-                Act::Lap(number) => drop(lap.end(lane, stage(*number), Ticks(now))),
+                Act::Lap(number) => drop(end_lap(lane, stage(*number), Ticks(now))),
                 Act::Mark => mark = Mark::take(lane, Ticks(now)),
                 Act::Book(number) => lane.book_since(&mark, stage(*number), Ticks(now)),
                 Act::BookBackground(number) => {

@@ -68,6 +68,14 @@ impl Entry {
         Self([word(kind::SPAN, in_evaluate, stage.0, 0), start.0, end.0, own.0])
     }
 
+    /// A step; the shortest way from a loop over batches into the ring.
+    #[inline]
+    #[must_use]
+    pub fn step(start: Ticks, end: Ticks, samples: u32, loss: Option<f64>) -> Self {
+        let bits = loss.unwrap_or_default().to_bits();
+        Self([word(kind::STEP, loss.is_some(), 0, samples), start.0, end.0, bits])
+    }
+
     /// Any event as an entry.
     #[must_use]
     pub fn from_event(event: &Event) -> Self {
@@ -75,12 +83,7 @@ impl Entry {
             Event::Span { stage, start, end, own, in_evaluate } => {
                 Self::span(stage, start, end, own, in_evaluate)
             }
-            Event::Step { start, end, samples, loss } => Self([
-                word(kind::STEP, loss.is_some(), 0, samples),
-                start.0,
-                end.0,
-                loss.unwrap_or_default().to_bits(),
-            ]),
+            Event::Step { start, end, samples, loss } => Self::step(start, end, samples, loss),
             Event::FitBegin { fit, at } => Self([word(kind::FIT_BEGIN, false, 0, fit), at.0, 0, 0]),
             Event::FitEnd { fit, at } => Self([word(kind::FIT_END, false, 0, fit), at.0, 0, 0]),
             Event::EpochBegin { epoch, at } => Self([word(kind::EPOCH_BEGIN, false, 0, epoch), at.0, 0, 0]),
@@ -208,6 +211,8 @@ pub struct LaneMemory {
     pub dropped: AtomicU64,
     /// Ends of stages that were not open.
     pub unmatched: AtomicU64,
+    /// Where the lap under way began: depth, start of the innermost stage, time, time of its children then.
+    pub lap: [AtomicU64; 4],
     name: TextMemory<NAME_WORDS>,
     /// Open stages from the outermost.
     pub frames: [Frame; FRAMES],
@@ -237,6 +242,7 @@ impl LaneMemory {
         for field in fields {
             field.store(0, Ordering::Relaxed);
         }
+        self.lap.iter().for_each(|word| word.store(0, Ordering::Relaxed));
         for total in &self.totals {
             total.own.store(0, Ordering::Relaxed);
             total.count.store(0, Ordering::Relaxed);
