@@ -54,7 +54,7 @@ unsafe fn look_up(name: *mut PyObject, place: &Cell<(*mut PyObject, StageId)>) -
 }
 
 /// The function, for the module.
-pub(crate) fn function(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn function<'py>(module: &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyAny>> {
     let method = ffi::PyMethodDef {
         ml_name: c"lap".as_ptr(),
         ml_meth: ffi::PyMethodDefPointer { PyCFunction: lap },
@@ -63,5 +63,8 @@ pub(crate) fn function(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     };
     let method = Box::leak(Box::new(method));
     // SAFETY: the definition lives for ever and its function has the form its flags say.
-    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(method, null_mut(), null_mut())) }
+    unsafe {
+        let function = ffi::PyCFunction_NewEx(method, module.as_ptr(), null_mut());
+        Bound::from_owned_ptr_or_err(module.py(), function)
+    }
 }

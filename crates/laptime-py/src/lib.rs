@@ -36,6 +36,6 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("lap", lap::function(module.py())?)
+        module.add("lap", lap::function(module)?)
     }
 }
