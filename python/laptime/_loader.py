@@ -17,6 +17,7 @@ _enter = _native.enter
 _exit = _native.exit
 _is_grad_enabled = torch.is_grad_enabled
 _Tensor = torch.Tensor
+_unseen = torch._C.DisableTorchFunction
 
 # Depth to look for a tensor in a batch: dictionaries of tuples are about as deep as they get.
 _DEEPEST = 4
@@ -132,8 +133,14 @@ def _end_pass(training: Any, ended: Pass) -> None:
     training.end_pass(ended)
 
 
-def samples_of(batch: Any, depth: int = 0) -> int:
+def samples_of(batch: Any) -> int:
     """Samples in a batch: the first dimension of its first tensor; 0 when there is none."""
+    # A look at a tensor's shape is seen by the user's tensor subclasses and modes, unless it is hidden.
+    with _unseen():
+        return _first_dimension(batch, 0)
+
+
+def _first_dimension(batch: Any, depth: int) -> int:
     if isinstance(batch, _Tensor):
         return batch.shape[0] if batch.dim() else 1
     if depth == _DEEPEST:
@@ -142,11 +149,17 @@ def samples_of(batch: Any, depth: int = 0) -> int:
         batch = tuple(batch.values())
     if isinstance(batch, (tuple, list)):
         for part in batch:
-            found = samples_of(part, depth + 1)
+            found = _first_dimension(part, depth + 1)
             if found:
                 return found
-        return len(batch) if depth == 0 and not any(isinstance(part, _Tensor) for part in batch) else 0
     return 0
+
+
+def count_parameters(optimizer: Any) -> int:
+    """Numbers an optimizer changes."""
+    with _unseen():
+        groups = optimizer.param_groups
+        return sum(one.numel() for group in groups for one in group["params"])
 
 
 # Inside workers.

@@ -31,6 +31,10 @@ from ._training import (
 _enter = _native.enter
 _exit = _native.exit
 _is_grad_enabled = torch.is_grad_enabled
+_is_tracing = torch._C._is_tracing
+
+# A tensor of another kind has copies of its own, which its `__torch_function__` sees.
+_PLAIN = (torch.Tensor, nn.Parameter)
 
 # Collectives that wait unless they are told not to; `_object` forms call these.
 _COLLECTIVES = (
@@ -59,6 +63,7 @@ def attach() -> None:
     if _attached:
         return
     _attached = True
+    _training.Training.count_parameters = staticmethod(_loader.count_parameters)
     _guard.attach("dynamo", _hide_from_dynamo)
     _guard.attach("Module.__call__", _attach_modules)
     _guard.attach("backward", _attach_backward)
@@ -158,6 +163,9 @@ def _call_stage(
     """The stage of an outermost module call; `None` when it is not the user's call."""
     if training.worker_stage is not None:
         return training.worker_stage
+    if _is_tracing():
+        # Shapes are part of what is traced then.
+        return None
     kind = type(module)
     is_loss = _is_loss.get(kind)
     if is_loss is None:
@@ -377,7 +385,8 @@ def _make_collective(original: Callable[..., Any]) -> Callable[..., Any]:
 def _count_bytes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     for value in (*args, *kwargs.values()):
         if isinstance(value, torch.Tensor):
-            _native.count("between_ranks_bytes", value.nbytes)
+            with _loader._unseen():
+                _native.count("between_ranks_bytes", value.nbytes)
             return
 
 
@@ -401,6 +410,14 @@ def _watch_copies() -> None:
 
 
 @_guard.safely
+def _leaves_host(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether this copy goes from the host to a device; a tensor of a user's own kind is left alone."""
+    if type(tensor) not in _PLAIN:
+        return False
+    with _loader._unseen():
+        return not tensor.is_cuda and _goes_to_device(args, kwargs)
+
+
 def _goes_to_device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     target = args[0] if args else kwargs.get("device", kwargs.get("other"))
     if isinstance(target, torch.Tensor):
@@ -412,14 +429,14 @@ def _goes_to_device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def _make_cuda(original: Callable[..., Any]) -> Callable[..., Any]:
     def cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling() or self.is_cuda:
+        if is_dynamo_compiling() or not _leaves_host(self, ("cuda",), kwargs):
             return original(self, *args, **kwargs)
         try:
             _enter(HOST_TO_DEVICE)
             moved = original(self, *args, **kwargs)
         finally:
             _exit(HOST_TO_DEVICE)
-        _moved(self, moved)
+        _moved(moved)
         return moved
 
     return cuda
@@ -427,21 +444,21 @@ def _make_cuda(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _make_to(original: Callable[..., Any]) -> Callable[..., Any]:
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling() or self.is_cuda or not _goes_to_device(args, kwargs):
+        if is_dynamo_compiling() or not _leaves_host(self, args, kwargs):
             return original(self, *args, **kwargs)
         try:
             _enter(HOST_TO_DEVICE)
             moved = original(self, *args, **kwargs)
         finally:
             _exit(HOST_TO_DEVICE)
-        _moved(self, moved)
+        _moved(moved)
         return moved
 
     return to
 
 
 @_guard.safely
-def _moved(before: Any, after: Any) -> None:
-    if after.device != before.device:
-        _native.count("host_to_device_bytes", after.nbytes)
-        here.training.moved_to_device()
+def _moved(moved: Any) -> None:
+    with _loader._unseen():
+        _native.count("host_to_device_bytes", moved.nbytes)
+    here.training.moved_to_device()

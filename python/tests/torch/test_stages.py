@@ -7,9 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from .conftest import SCRIPTS, hook_environment, report_of, run_both, run_hooked
+from .conftest import SCRIPTS, hook_environment, report_of, run_bare, run_hooked
 
 # Seconds slept in each stage of `sleeps.py` and how many calls; evaluation and its data wait are one pass.
 SLEPT = {
@@ -95,22 +93,20 @@ NOTES = (
 )
 
 
-@pytest.mark.parametrize("broken", [",".join(NOTES), "call_stage,begin_update"])
-def test_a_hook_that_fails_is_switched_off_and_the_script_goes_on(broken: str, tmp_path: Path) -> None:
-    bare, recorded_bare = run_both(["loader.py"], tmp_path / "whole")
-    (tmp_path / "broken").mkdir()
+def test_a_hook_that_fails_is_switched_off_and_the_script_goes_on(tmp_path: Path) -> None:
+    bare = run_bare(["loader.py"])
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")
-    } | hook_environment(tmp_path / "broken")
+    } | hook_environment(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-c", BROKEN, broken],
+        [sys.executable, "-c", BROKEN, ",".join(NOTES)],
         env=environment | {"OMP_NUM_THREADS": "1"},
         cwd=SCRIPTS,
         capture_output=True,
         timeout=120,
         check=False,
     )
-    assert done.returncode == bare.code == recorded_bare.ending.code
+    assert done.returncode == bare.code == 0
     assert done.stdout == bare.stdout
     assert b"ours" not in done.stderr
 
