@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
-
 from laptime import _native
 from laptime._session import ensure_armed, ensure_started
 
-T = TypeVar("T")
+TYPE_CHECKING = False  # Type checkers know the name; importing `typing` costs 10 ms.
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, Generic, TypeVar
+
+    T = TypeVar("T")
+
+    class _Of(Generic[T]):
+        pass
+else:
+    T = None
+
+    class _Of:
+        __slots__ = ()
+
+        def __class_getitem__(cls, item: object) -> type:
+            return cls
+
 
 _stages: dict[str, _native.Stage] = {}
 
@@ -33,7 +47,7 @@ def stage(name: str) -> _native.Stage:
     return known
 
 
-class Batches(Generic[T]):
+class Batches(_Of[T]):
     """An iterable whose waits are `data_wait` and whose turns are steps."""
 
     __slots__ = ("_iterable", "_samples")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
 
 _TRUE = {"1", "true", "yes", "on"}
 
 
-@dataclass(frozen=True, slots=True)
 class Settings:
     """How this process is recorded."""
 
-    dir: str | None = None
-    name: str = ""
-    quiet: bool = False
-    disabled: bool = False
+    # Written out: `dataclasses` and `pathlib` would take half of the time an import may cost.
+    __slots__ = ("dir", "disabled", "name", "quiet")
+
+    def __init__(self, dir: str | None, name: str, quiet: bool, disabled: bool) -> None:
+        self.dir = dir
+        self.name = name
+        self.quiet = quiet
+        self.disabled = disabled
 
 
 def settings(
@@ -26,7 +27,7 @@ def settings(
     disabled: bool | None = None,
 ) -> Settings:
     """The settings in force, given these arguments."""
-    told = _from_file(Path.cwd()) | _from_environment()
+    told = _from_file() | _from_environment()
     arguments = {"dir": dir, "name": name, "quiet": quiet, "disabled": disabled}
     told |= {key: value for key, value in arguments.items() if value is not None}
     folder = told.get("dir")
@@ -49,21 +50,24 @@ def _from_environment() -> dict[str, object]:
     return told
 
 
-def _from_file(folder: Path) -> dict[str, object]:
+def _from_file() -> dict[str, object]:
     """`[tool.laptime]` of the nearest pyproject.toml; a broken file is another tool's to complain about."""
     try:
-        for parent in (folder, *folder.parents):
-            path = parent / "pyproject.toml"
-            if path.is_file():
+        folder, parent = None, os.getcwd()
+        while folder != parent:
+            folder, parent = parent, os.path.dirname(parent)
+            path = os.path.join(folder, "pyproject.toml")
+            if os.path.isfile(path):
                 return _table(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):
         pass
     return {}
 
 
-def _table(path: Path) -> dict[str, object]:
-    text = path.read_text(encoding="utf-8")
-    if "tool.laptime" not in text:
+def _table(path: str) -> dict[str, object]:
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if "laptime" not in text:
         return {}
     import tomllib  # Costs milliseconds, and few projects have the table.
 
@@ -72,5 +76,5 @@ def _table(path: Path) -> dict[str, object]:
     told = {key: table[key] for key, kind in kinds.items() if isinstance(table.get(key), kind)}
     if "dir" in told:
         # A path in a file is meant from where the file is.
-        told["dir"] = str(path.parent / told["dir"])
+        told["dir"] = os.path.join(os.path.dirname(path), told["dir"])
     return told

@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 #[pyo3(signature = (run=None, dir=None))]
 pub(crate) fn show_run(
     py: Python<'_>,
-    run: Option<String>,
+    run: Option<&str>,
     dir: Option<PathBuf>,
 ) -> PyResult<(String, String, String)> {
-    let shown = py.detach(|| laptime_cli::show_run(dir.as_deref(), run.as_deref()));
+    let shown = py.detach(move || laptime_cli::show_run(dir.as_deref(), run));
     let shown = shown.map_err(|error| python_error(&error))?;
     Ok((shown.path.to_string_lossy().into_owned(), shown.json, shown.text))
 }

@@ -45,7 +45,7 @@ impl Stage {
         if runs_in_pieces(&function) {
             return slf.py().import("laptime._pieces")?.getattr("timed")?.call1((slf, function));
         }
-        timed::timed(slf.get().id, function)
+        timed::timed(slf.get().id, &function)
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -92,6 +92,7 @@ pub(crate) fn new_stage<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py,
     Ok(stage)
 }
 
+#[derive(Clone, Copy)]
 enum Form {
     Enter,
     Exit,

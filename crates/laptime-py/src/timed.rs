@@ -42,7 +42,7 @@ struct Timed {
 }
 
 /// The function, timed as this stage.
-pub(crate) fn timed<'py>(stage: StageId, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn timed<'py>(stage: StageId, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = function.py();
     let kind = TYPE.get_or_try_init(py, || make_type(py))?;
@@ -59,7 +59,7 @@ pub(crate) fn timed<'py>(stage: StageId, function: Bound<'py, PyAny>) -> PyResul
         Bound::from_owned_ptr_or_err(py, object)?
     };
     // Name, signature and documentation are those of the function.
-    py.import("functools")?.getattr("update_wrapper")?.call1((&made, &function))?;
+    py.import("functools")?.getattr("update_wrapper")?.call1((&made, function))?;
     Ok(made)
 }
 
