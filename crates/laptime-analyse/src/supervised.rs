@@ -25,7 +25,9 @@ impl<'a> Supervised<'a> {
         let trainers = processes.iter().filter(|process| process.facts.role == Role::Trainer);
         let steps = |process: &Process| process.lanes.values().map(|lane| lane.steps).sum::<u64>();
         let first = |process: &&Process| {
-            (process.facts.rank, std::cmp::Reverse(steps(process)), process.facts.started)
+            let facts = &process.facts;
+            // One that joined beside its rank's own, such as a loader worker, is not what the run is about.
+            (facts.parent.is_some(), facts.rank, std::cmp::Reverse(steps(process)), facts.started)
         };
         let process = trainers.min_by_key(first).or(supervisor)?;
         Some(Self { process, supervisor })

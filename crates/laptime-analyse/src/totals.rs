@@ -33,7 +33,7 @@ impl Totals {
     pub(crate) fn add_open(&mut self, open: &[OpenStage], at: Ticks) {
         for (depth, frame) in open.iter().enumerate() {
             if frame.stage.absorbs_children() {
-                self.add(frame.stage, at.since(frame.start));
+                self.add(frame.stage, at.since(frame.start).since(frame.children));
                 return;
             }
             let until = open.get(depth + 1).map_or(at, |inner| inner.start);

@@ -6,6 +6,7 @@ mod failure;
 mod live;
 mod screen;
 mod settings;
+mod shown_run;
 mod study;
 mod text;
 
@@ -18,6 +19,8 @@ use args::{Args, Command, Stop};
 pub use command::run::keep_broken_pipes_silent;
 use screen::Screen;
 
+pub use shown_run::{ShownRun, show_run};
+
 /// How a command ended when nothing went wrong with the command itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
@@ -28,22 +31,28 @@ enum Ending {
     Like(command::run::Ended),
 }
 
-/// Runs a command line; `began` is when the program did. The only place that turns outcomes into exit codes.
+/// Runs a command line; `began` is when the program did.
 #[must_use]
 pub fn run(began: &Anchor, command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(exit_code_of(began, command_line))
+}
+
+/// Like [`run`], with the exit code as a number. The only place that turns outcomes into exit codes.
+#[must_use]
+pub fn exit_code_of(began: &Anchor, command_line: impl IntoIterator<Item = OsString>) -> u8 {
     let args = match args::parse(command_line) {
         Ok(args) => args,
         Err(stop) => return explain(&stop),
     };
     let screen = Screen::new(args.color);
     match dispatch(began, &args, &screen) {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Done) => 0,
         // What a shell reports for a command that Ctrl-C ended.
-        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Ok(Ending::Interrupted) => 130,
         Ok(Ending::Like(ended)) => command::run::end_like(ended),
         Err(failure) => {
             screen.error(&failure);
-            ExitCode::from(failure.exit)
+            failure.exit
         }
     }
 }
@@ -58,20 +67,20 @@ fn dispatch(began: &Anchor, args: &Args, screen: &Screen) -> Result<Ending, fail
     }
 }
 
-fn explain(stop: &Stop) -> ExitCode {
+fn explain(stop: &Stop) -> u8 {
     let screen = Screen::new(args::ColorChoice::Auto);
     match stop {
         Stop::Show { text, exit: 0 } => {
             screen.show(text.trim_end());
-            ExitCode::SUCCESS
+            0
         }
         Stop::Show { text, exit } => {
             screen.note(text.trim_end());
-            ExitCode::from(*exit)
+            *exit
         }
         Stop::Refused(failure) => {
             screen.error(failure);
-            ExitCode::from(failure.exit)
+            failure.exit
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// What each crate may depend on; anything else fails.
-const ALLOWED: [(&str, &[&str]); 8] = [
+const ALLOWED: [(&str, &[&str]); 9] = [
     ("laptime-core", &[]),
     ("laptime-store", &["laptime-core"]),
     ("laptime-record", &["laptime-core", "laptime-store"]),
@@ -23,6 +23,17 @@ const ALLOWED: [(&str, &[&str]); 8] = [
             "laptime-record",
             "laptime-store",
             "laptime-train",
+        ],
+    ),
+    (
+        "laptime-py",
+        &[
+            "laptime-analyse",
+            "laptime-cli",
+            "laptime-core",
+            "laptime-data",
+            "laptime-record",
+            "laptime-store",
         ],
     ),
     ("laptime", &["laptime-core", "laptime-record"]),

@@ -27,4 +27,12 @@ impl Counter {
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
+
+    /// The counter with this name, as reports write it.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        const NAMES: [&str; 4] =
+            ["file_read_bytes", "batch_bytes", "host_to_device_bytes", "between_ranks_bytes"];
+        NAMES.iter().position(|known| *known == name).map(|at| Self::ALL[at])
+    }
 }

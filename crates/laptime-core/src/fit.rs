@@ -25,3 +25,19 @@ pub struct FitFacts {
     /// The remaining settings by name, such as `optimizer`, `lr` or `width`.
     pub settings: BTreeMap<String, String>,
 }
+
+impl FitFacts {
+    /// Takes over what the other facts know.
+    pub fn learn(&mut self, newer: Self) {
+        if !newer.label.is_empty() {
+            self.label = newer.label;
+        }
+        self.framework = newer.framework.or_else(|| self.framework.take());
+        self.rows = newer.rows.or(self.rows);
+        self.batch = newer.batch.or(self.batch);
+        self.epochs = newer.epochs.or(self.epochs);
+        self.steps_per_epoch = newer.steps_per_epoch.or(self.steps_per_epoch);
+        self.parameters = newer.parameters.or(self.parameters);
+        self.settings.extend(newer.settings);
+    }
+}

@@ -26,4 +26,11 @@ impl Metric {
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
+
+    /// The metric with this name, as reports write it.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        const NAMES: [&str; 4] = ["loss", "accuracy", "validation_loss", "validation_accuracy"];
+        NAMES.iter().position(|known| *known == name).map(|at| Self::ALL[at])
+    }
 }

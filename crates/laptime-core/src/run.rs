@@ -93,6 +93,11 @@ pub enum Trouble {
         /// Why.
         because: String,
     },
+    /// Recording met a fault of its own and stopped; the training went on.
+    RecorderBroke {
+        /// What happened.
+        because: String,
+    },
     /// A thread was not recorded because all lanes were taken.
     ThreadsNotRecorded {
         /// How many.

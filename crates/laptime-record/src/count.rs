@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use laptime_core::{Counter, Event};
 
 use crate::clock::now;
-use crate::fit::push;
+use crate::fit_log::push;
 use crate::lane::Lane;
 use crate::thread_lane::current_lane;
 

@@ -3,89 +3,44 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use laptime_core::{Event, Metric, StageId, StageTotal, Ticks};
+use laptime_core::{Event, FitFacts, Metric, StageId, Ticks};
 
 use crate::clock::now;
-use crate::lane::{Lane, Pushed};
-use crate::recorder::wake_flusher;
+use crate::fit_log::{FitLog, push};
+use crate::lane::Lane;
 use crate::stage::StageGuard;
 use crate::thread_lane::current_lane;
 
 /// One training, from [`Recorder::fit`](crate::Recorder::fit) to its drop, on the thread that takes the steps.
 pub struct Fit {
     lane: Option<Lane>,
-    number: u32,
-    next_epoch: u32,
-    told: Vec<StageTotal>,
+    log: Option<FitLog>,
     _not_send: PhantomData<*const ()>,
 }
 
 impl Fit {
     pub(crate) fn idle() -> Self {
-        Self::on(None, 0)
+        Self { lane: None, log: None, _not_send: PhantomData }
     }
 
-    fn on(lane: Option<Lane>, number: u32) -> Self {
-        Self { lane, number, next_epoch: 0, told: Vec::new(), _not_send: PhantomData }
-    }
-
-    pub(crate) fn begin(lane: Option<Lane>, number: u32) -> Self {
-        let mut fit = Self::on(lane, number);
-        let at = now();
-        if let Some(lane) = lane {
-            lane.set_background(StageId::BETWEEN_EPOCHS, at);
-            // What looked like the end of the run was the time between two fits.
-            lane.rebook(StageId::TEAR_DOWN, StageId::BETWEEN_EPOCHS);
-        }
-        fit.mark(Event::FitBegin { fit: number, at }, at);
-        fit
+    pub(crate) fn begin(lane: Lane, number: u32, facts: FitFacts) -> Self {
+        let log = FitLog::begin(lane, number, facts, None);
+        Self { lane: Some(lane), log: Some(log), _not_send: PhantomData }
     }
 
     /// Begins the next epoch; the pass over the data ends when the guard is dropped.
     pub fn epoch(&mut self) -> Epoch<'_> {
-        let number = self.next_epoch;
-        self.next_epoch += 1;
-        let at = now();
-        self.mark(Event::EpochBegin { epoch: number, at }, at);
-        if let Some(lane) = self.lane {
-            lane.set_background(StageId::UNACCOUNTED, at);
+        if let Some(log) = &mut self.log {
+            log.begin_epoch(None);
         }
-        Epoch { fit: self, number, step_loss: Cell::new(None), abandoned: false }
-    }
-
-    /// Puts a mark on record, and before it the totals that have changed.
-    fn mark(&mut self, mark: Event, at: Ticks) {
-        let Some(lane) = self.lane else { return };
-        for total in lane.totals_at(at) {
-            if self.remember(total) {
-                push(lane, &Event::Total(total));
-            }
-        }
-        push(lane, &mark);
-    }
-
-    /// Whether this total is news.
-    fn remember(&mut self, total: StageTotal) -> bool {
-        match self.told.iter_mut().find(|told| told.stage == total.stage) {
-            Some(told) if *told == total => false,
-            Some(told) => {
-                *told = total;
-                true
-            }
-            None => {
-                self.told.push(total);
-                true
-            }
-        }
+        Epoch { fit: self, step_loss: Cell::new(None), abandoned: false }
     }
 }
 
 impl Drop for Fit {
     fn drop(&mut self) {
-        let at = now();
-        self.mark(Event::FitEnd { fit: self.number, at }, at);
-        if let Some(lane) = self.lane {
-            lane.set_background(StageId::TEAR_DOWN, at);
+        if let Some(log) = &mut self.log {
+            log.end(None);
         }
     }
 }
@@ -93,7 +48,6 @@ impl Drop for Fit {
 /// One pass over the training data, from [`Fit::epoch`] to its drop.
 pub struct Epoch<'fit> {
     fit: &'fit mut Fit,
-    number: u32,
     step_loss: Cell<Option<f64>>,
     abandoned: bool,
 }
@@ -127,12 +81,10 @@ impl Epoch<'_> {
 
 impl Drop for Epoch<'_> {
     fn drop(&mut self) {
-        let at = now();
-        if !self.abandoned {
-            self.fit.mark(Event::EpochEnd { epoch: self.number, at }, at);
-        }
-        if let Some(lane) = self.fit.lane {
-            lane.set_background(StageId::BETWEEN_EPOCHS, at);
+        match &mut self.fit.log {
+            Some(log) if self.abandoned => log.abandon_epoch(),
+            Some(log) => log.end_epoch(None),
+            None => {}
         }
     }
 }
@@ -178,13 +130,6 @@ impl<I, S> Drop for Batches<'_, I, S> {
     /// A loop that is left early ends its step there.
     fn drop(&mut self) {
         self.end_step(now());
-    }
-}
-
-/// Puts an event on record and wakes the flusher in time.
-pub(crate) fn push(lane: Lane, event: &Event) {
-    if lane.push_event(event) == Pushed::Wake {
-        wake_flusher();
     }
 }
 

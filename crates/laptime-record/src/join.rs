@@ -1,7 +1,7 @@
 //! Joining a run that another process made: what `laptime run` tells the command through the environment.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use laptime_core::{Anchor, RunMeta, Ticks};
 use laptime_store::RunReader;
@@ -10,9 +10,6 @@ use laptime_store::RunReader;
 pub const RUN_VARIABLE: &str = "LAPTIME_RUN";
 /// The variable that says when the command was started: `ticks,monotonic_ns,real_ns,boot_ns`.
 pub const BEGAN_VARIABLE: &str = "LAPTIME_BEGAN";
-
-/// Where launchers tell a process its rank, in the order they are asked.
-const RANK_VARIABLES: [&str; 3] = ["RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"];
 
 /// An anchor as the value of [`BEGAN_VARIABLE`].
 #[must_use]
@@ -33,20 +30,24 @@ pub(crate) struct Invitation {
     pub(crate) meta: RunMeta,
     /// When the command was started; `None` when that was not told or cannot be.
     pub(crate) began: Option<Anchor>,
-    pub(crate) rank: u32,
 }
 
 impl Invitation {
     /// What the environment says; `None` without a run that is there.
     pub(crate) fn read(variable: &dyn Fn(&str) -> Option<OsString>, now: &Anchor) -> Option<Self> {
         let run = PathBuf::from(variable(RUN_VARIABLE).filter(|run| !run.is_empty())?);
-        let meta = RunReader::open(&run).ok()?.meta().clone();
         let text = |name: &str| variable(name)?.into_string().ok();
         // A value from another boot or machine lies ahead of this clock, or says nothing.
         let past = |began: &Anchor| began.ticks <= now.ticks && began.monotonic_ns <= now.monotonic_ns;
         let began = text(BEGAN_VARIABLE).and_then(|value| began_from(&value)).filter(past);
-        let rank = RANK_VARIABLES.iter().find_map(|name| text(name)?.trim().parse().ok());
-        Some(Self { run, meta, began, rank: rank.unwrap_or(0) })
+        Some(Self { began, ..Self::to(&run)? })
+    }
+
+    /// A run in a folder; `None` when there is none.
+    pub(crate) fn to(run: &Path) -> Option<Self> {
+        let meta = RunReader::open(run).ok()?.meta().clone();
+        let run = std::path::absolute(run).unwrap_or_else(|_| run.to_owned());
+        Some(Self { run, meta, began: None })
     }
 }
 
@@ -74,13 +75,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_there_is_joined_with_the_launchers_rank() {
+    fn a_run_that_is_there_is_joined() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("run.json"), "{}").unwrap();
         let run = folder.path().to_str().unwrap();
-        let told = [("LAPTIME_BEGAN", "7,8,9,10"), ("SLURM_PROCID", "3"), ("OMPI_COMM_WORLD_RANK", "5")];
-        let invitation = read(run, &told).unwrap();
-        assert_eq!((invitation.rank, invitation.began), (3, Some(BEGAN)));
+        let told = [("LAPTIME_BEGAN", "7,8,9,10")];
+        assert_eq!(read(run, &told).unwrap().began, Some(BEGAN));
         assert_eq!(read(run, &[("LAPTIME_BEGAN", "700,8,9,10")]).unwrap().began, None);
         assert!(read("/no/such/run", &told).is_none());
         assert!(read("", &told).is_none());

@@ -5,14 +5,20 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use laptime_core::{Event, MAX_STAGES, StageId, StageTotal, Ticks};
-use laptime_store::{Entry, FRAMES, LaneMemory, RING_ENTRIES};
+use laptime_core::{Event, MAX_STAGES, OpenStage, StageId, Ticks};
+use laptime_store::{Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES};
+
+use crate::mark::Mark;
 
 /// Places in the ring that spans leave free for marks: an epoch must not get lost among its spans.
 const RESERVED_FOR_MARKS: u64 = 1024;
 const SPAN_CAPACITY: u64 = RING_ENTRIES as u64 - RESERVED_FOR_MARKS;
 /// The flusher is woken each time this many events have come since it last drained.
 const WAKE_AT: u64 = RING_ENTRIES as u64 / 2;
+
+/// Stages that time belongs to which no other claims.
+pub(crate) const BACKGROUNDS: [StageId; 4] =
+    [StageId::UNACCOUNTED, StageId::START_UP, StageId::BETWEEN_EPOCHS, StageId::TEAR_DOWN];
 
 /// A lane as its thread sees it. Only that thread may call what changes it.
 #[derive(Clone, Copy)]
@@ -152,26 +158,111 @@ impl Lane {
         add(&self.0.totals[usize::from(to.0)].own, own);
     }
 
-    /// Own time and count of every stage, open stages' time up to `now` included.
-    pub(crate) fn totals_at(self, now: Ticks) -> Vec<StageTotal> {
-        let mut state = self.0.state(now);
-        let mut totals = std::mem::take(&mut state.totals);
-        let absorber = self.0.absorber.load(Relaxed) as usize;
-        let visible = if absorber == 0 { state.open.len() } else { absorber.min(state.open.len()) };
-        for (at, open) in state.open[..visible].iter().enumerate() {
-            let until = if at + 1 < visible { state.open[at + 1].start } else { now };
-            let own = until.since(open.start).since(open.children);
-            match totals.iter_mut().find(|total| total.stage == open.stage) {
-                Some(total) => total.own = total.own.plus(own),
-                None => totals.push(StageTotal { stage: open.stage, own, count: 0 }),
-            }
+    /// Books all time since the mark on one stage, as one span of it.
+    pub(crate) fn book_since(self, mark: &Mark, to: StageId, now: Ticks) {
+        let spans = self.move_since(mark, to, now, |_| true);
+        for (stage, count) in spans {
+            let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
+            total.count.store(total.count.load(Relaxed).saturating_sub(count), Relaxed);
         }
-        totals
+        add(&self.0.totals[usize::from(to.0 % MAX_STAGES)].count, 1);
+    }
+
+    /// Books the time since the mark that no stage claimed on another background.
+    pub(crate) fn book_background_since(self, mark: &Mark, to: StageId, now: Ticks) {
+        let _ = self.move_since(mark, to, now, |stage| BACKGROUNDS.contains(&stage));
+    }
+
+    /// Moves own time since the mark; says how many spans of each stage ended since.
+    fn move_since(
+        self,
+        mark: &Mark,
+        to: StageId,
+        now: Ticks,
+        moves: impl Fn(StageId) -> bool,
+    ) -> Vec<(StageId, u64)> {
+        let moves = |stage: StageId| stage != to && moves(stage);
+        let open = self.open_at(now);
+        let open_now: Vec<OpenStage> = open.iter().map(|(open, _)| *open).collect();
+        let (mut moved, mut spans) = (0, Vec::new());
+        for total in self.0.state(now).totals.into_iter().filter(|total| moves(total.stage)) {
+            let before = mark.booked_before(total.stage, &open_now);
+            let own = total.own.since(before.own).0;
+            let place = &self.0.totals[usize::from(total.stage.0 % MAX_STAGES)].own;
+            place.store(total.own.0 - own, Relaxed);
+            moved += own;
+            spans.push((total.stage, total.count.saturating_sub(before.count)));
+        }
+        // An evaluation that is open keeps its time: what runs inside it may claim that when it ends.
+        let takes = |stage: StageId| moves(stage) && !stage.absorbs_children();
+        for (at, (_, own)) in open.iter().enumerate().filter(|(_, (open, _))| takes(open.stage)) {
+            // Time that is taken from a stage that goes on counts as a child's.
+            let own = own.since(mark.own_before(&open_now, at)).0;
+            add(&self.0.frames[at].children, own);
+            moved += own;
+        }
+        add(&self.0.totals[usize::from(to.0 % MAX_STAGES)].own, moved);
+        spans
+    }
+
+    /// Whether an evaluation is open.
+    pub(crate) fn in_evaluation(self) -> bool {
+        self.0.absorber.load(Relaxed) != 0
+    }
+
+    /// The innermost stage that is open and has a frame.
+    #[inline]
+    pub(crate) fn innermost(self) -> (usize, &'static Frame) {
+        let depth = (self.0.depth.load(Relaxed) as usize).clamp(1, FRAMES);
+        (depth, &self.0.frames[depth - 1])
+    }
+
+    /// Books the innermost stage's own time since `since` on another stage, as a span that ends now.
+    ///
+    /// `children` is what that stage's children had at `since`.
+    #[inline]
+    pub(crate) fn split_off(self, stage: StageId, since: Ticks, children: Ticks, now: Ticks) -> Pushed {
+        let (_, frame) = self.innermost();
+        let inside = frame.children.load(Relaxed).saturating_sub(children.0);
+        let own = now.since(since).0.saturating_sub(inside);
+        let in_evaluate = self.in_evaluation();
+        if !in_evaluate {
+            add(&frame.children, own);
+            let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
+            add(&total.own, own);
+            add(&total.count, 1);
+        }
+        self.push_span(Entry::span(stage, since, now, Ticks(own), in_evaluate))
+    }
+
+    /// Open stages that time is booked on, with their own time up to `now`.
+    pub(crate) fn open_at(self, now: Ticks) -> Vec<(OpenStage, Ticks)> {
+        let depth = (self.0.depth.load(Relaxed) as usize).min(FRAMES);
+        let absorber = self.0.absorber.load(Relaxed) as usize;
+        let visible = if absorber == 0 { depth } else { absorber.min(depth) };
+        let frames: Vec<OpenStage> = self.0.frames[..visible].iter().map(Frame::open_stage).collect();
+        let own = |at: usize| {
+            let until = frames.get(at + 1).map_or(now, |inner| inner.start);
+            until.since(frames[at].start).since(frames[at].children)
+        };
+        frames.iter().enumerate().map(|(at, frame)| (*frame, own(at))).collect()
+    }
+
+    /// Own time and count of every stage, open stages' time up to `now` included.
+    #[cfg(test)]
+    pub(crate) fn totals_at(self, now: Ticks) -> Vec<laptime_core::StageTotal> {
+        Mark::take(self, now).totals()
     }
 
     #[inline]
     fn push_span(self, entry: Entry) -> Pushed {
         self.push(entry, SPAN_CAPACITY)
+    }
+
+    /// Puts a step on record.
+    #[inline]
+    pub(crate) fn push_step(self, start: Ticks, end: Ticks, samples: u32) -> Pushed {
+        self.push(Entry::step(start, end, samples, None), RING_ENTRIES as u64)
     }
 
     /// Puts a mark, a step or a count on record; these may use the last places of the ring.
@@ -208,6 +299,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::lap::end_lap;
 
     const A: StageId = StageId(40);
     const B: StageId = StageId(41);
@@ -322,6 +414,10 @@ mod tests {
         Exit(u16),
         Background(u16),
         Wait(u64),
+        Mark,
+        Book(u16),
+        Lap(u16),
+        BookBackground(u16),
     }
 
     fn act() -> impl Strategy<Value = Act> {
@@ -330,6 +426,10 @@ mod tests {
             3 => (0..6_u16).prop_map(Act::Exit),
             1 => (0..3_u16).prop_map(Act::Background),
             4 => (0..1_000_u64).prop_map(Act::Wait),
+            1 => Just(Act::Mark),
+            1 => (0..6_u16).prop_map(Act::Book),
+            1 => (0..5_u16).prop_map(Act::Lap),
+            1 => (0..3_u16).prop_map(Act::BookBackground),
         ]
     }
 
@@ -337,10 +437,27 @@ mod tests {
         if number == 5 { StageId::EVALUATE } else { StageId(40 + number) }
     }
 
+    fn plain_act() -> impl Strategy<Value = Act> {
+        act().prop_filter("only what a training does", |act| {
+            !matches!(act, Act::Mark | Act::Book(_) | Act::BookBackground(_) | Act::Enter(5) | Act::Lap(_))
+        })
+    }
+
     fn play(lane: Lane, acts: &[Act], clock: &mut dyn FnMut(u64) -> u64) -> u64 {
-        let mut now = BEGAN.0;
+        play_from(lane, BEGAN.0, acts, clock)
+    }
+
+    fn play_from(lane: Lane, from: u64, acts: &[Act], clock: &mut dyn FnMut(u64) -> u64) -> u64 {
+        let mut now = from;
+        let mut mark = Mark::take(lane, BEGAN);
         for act in acts {
             match act {
+                Act::Lap(number) => drop(end_lap(lane, stage(*number), Ticks(now))),
+                Act::Mark => mark = Mark::take(lane, Ticks(now)),
+                Act::Book(number) => lane.book_since(&mark, stage(*number), Ticks(now)),
+                Act::BookBackground(number) => {
+                    lane.book_background_since(&mark, StageId(11 + number % 2), Ticks(now));
+                }
                 Act::Enter(number) => lane.enter(stage(*number), Ticks(now)),
                 Act::Exit(number) => drop(lane.exit(stage(*number), Ticks(now))),
                 Act::Background(number) => lane.set_background(StageId(11 + number % 2), Ticks(now)),
@@ -359,6 +476,23 @@ mod tests {
             let now = play(lane, &acts, &mut |time| time);
             let booked: u64 = lane.totals_at(Ticks(now)).iter().map(|total| total.own.0).sum();
             prop_assert_eq!(booked, now - BEGAN.0);
+        }
+
+        #[test]
+        fn what_is_booked_since_a_mark_is_all_its_stages_and_nothing_before_it_moves(
+            before in prop::collection::vec(plain_act(), 0..60),
+            after in prop::collection::vec(plain_act(), 0..60),
+        ) {
+            let lane = lane();
+            let at = play(lane, &before, &mut |time| time);
+            let mark = Mark::take(lane, Ticks(at));
+            let now = play_from(lane, at, &after, &mut |time| time);
+            lane.book_since(&mark, B, Ticks(now));
+            for total in lane.totals_at(Ticks(now)) {
+                let old = mark.totals().iter().find(|old| old.stage == total.stage).map_or(0, |old| old.own.0);
+                let expected = if total.stage == B { old + (now - at) } else { old };
+                prop_assert_eq!(total.own.0, expected, "{:?}", total.stage);
+            }
         }
 
         #[test]

@@ -22,26 +22,43 @@
 //! # std::fs::remove_dir_all(folder).ok();
 //! ```
 
+mod batch_log;
 mod clock;
 mod count;
+mod explicit;
 mod fit;
+mod fit_log;
 mod flusher;
+mod fork;
 mod join;
 mod lane;
+mod lap;
 mod machine;
+mod mark;
 mod place;
 mod probe;
+mod rank;
 mod recorder;
+mod session;
 mod span_cost;
 mod stage;
 mod supervisor;
 mod thread_lane;
 
+pub use batch_log::{BatchLog, in_batches};
 pub use clock::{anchor, now};
 pub use count::count;
+pub use explicit::{
+    book_since, enter, epoch_begin, epoch_end, epoch_is_open, exit, fit_begin, fit_end, fit_is_open,
+    fit_update, step,
+};
 pub use fit::{Batches, Epoch, Fit, measured};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
+pub use lap::lap;
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
+pub use mark::{MarkId, mark};
+pub use rank::rank_from_environment;
 pub use recorder::{Finished, Options, Recorder};
+pub use session::{arm, finish, guarded, is_active, run_folder, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use supervisor::{ChildUsage, Supervisor};

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use laptime_core::{Anchor, RunMeta, Timebase};
-use laptime_store::{Catalogue, Disk, LogName, ProcessIdentity, RingIdentity};
+use laptime_store::{Catalogue, Disk, LogName, LogWriter, ProcessIdentity, RingIdentity};
 
 use crate::clock;
 use crate::join::Invitation;
 use crate::machine;
+use crate::rank::rank_from_environment;
 use crate::recorder::Options;
 
 /// Where a process records, and from when on.
@@ -26,13 +27,19 @@ pub(crate) struct Place {
     pub(crate) told: Option<RunMeta>,
     process: ProcessIdentity,
     joined: u32,
+    /// When this process itself began to be recorded.
+    own_began: Anchor,
 }
 
 impl Place {
-    /// The run that the environment names, else a new one.
+    /// The run that is to be joined, by the options or the environment; else a new one.
     pub(crate) fn take(disk: &mut dyn Disk, options: &Options) -> Self {
         let now = clock::anchor();
-        match Invitation::read(&|name| std::env::var_os(name), &now) {
+        let invitation = match &options.join {
+            Some(run) => Invitation::to(run),
+            None => Invitation::read(&|name| std::env::var_os(name), &now),
+        };
+        match invitation {
             Some(invitation) => Self::join(invitation, options, now),
             None => Self::make(disk, options, now),
         }
@@ -40,9 +47,7 @@ impl Place {
 
     fn join(invitation: Invitation, options: &Options, now: Anchor) -> Self {
         static RECORDERS: AtomicU32 = AtomicU32::new(1);
-        let process = ProcessIdentity::current();
-        let joined = RECORDERS.fetch_add(1, Ordering::Relaxed);
-        let rank = if options.rank > 0 { options.rank } else { invitation.rank };
+        let rank = if options.rank > 0 { options.rank } else { rank_from_environment().0 };
         let began = invitation.began.or(options.began);
         Self {
             began: began.unwrap_or(now),
@@ -50,11 +55,35 @@ impl Place {
             meta: invitation.meta,
             made: Ok(invitation.run.clone()),
             folder: invitation.run,
-            log: LogName::of(rank, &process, joined),
+            log: LogName::Rank(rank),
             told: Some(options.meta.clone()),
-            process,
-            joined,
+            process: ProcessIdentity::current(),
+            joined: RECORDERS.fetch_add(1, Ordering::Relaxed),
+            own_began: options.began.unwrap_or(now),
         }
+    }
+
+    /// The log of this process: its rank's own, unless another process of the run has that already.
+    pub(crate) fn open_log(&mut self, disk: Box<dyn Disk>) -> LogWriter {
+        if self.joined == 0 {
+            return LogWriter::named(disk, &self.folder, self.log);
+        }
+        let own = self.log;
+        let beside = LogName::of(own.rank(), &self.process, self.joined);
+        let writer = LogWriter::claim(disk, &self.folder, own, beside);
+        self.log = writer.log();
+        if self.log == own {
+            self.joined = 0;
+        } else {
+            // What the command did before is start-up of the process that trains, not of its helpers.
+            (self.began, self.covers_program) = (self.own_began, false);
+        }
+        writer
+    }
+
+    /// Whether another process of the run has this rank's own log.
+    pub(crate) fn is_beside_another(&self) -> bool {
+        self.joined > 0
     }
 
     fn make(disk: &mut dyn Disk, options: &Options, now: Anchor) -> Self {
@@ -62,7 +91,18 @@ impl Place {
         let (meta, folder, made) = make_run(disk, options, &began);
         let log = LogName::Rank(options.rank);
         let (covers_program, process) = (options.began.is_some(), ProcessIdentity::current());
-        Self { began, covers_program, meta, folder, made, log, told: None, process, joined: 0 }
+        Self {
+            began,
+            covers_program,
+            meta,
+            folder,
+            made,
+            log,
+            told: None,
+            process,
+            joined: 0,
+            own_began: began,
+        }
     }
 
     pub(crate) fn ring_identity(&self, rate: Timebase) -> RingIdentity {

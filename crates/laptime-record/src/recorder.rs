@@ -18,9 +18,11 @@ use crate::clock::{self, SystemClock, now};
 use crate::count::take_early_counts;
 use crate::fit::Fit;
 use crate::flusher::Flusher;
+use crate::fork;
 use crate::lane::Lane;
 use crate::place::Place;
 use crate::probe::{self, Probes, RealSystem};
+use crate::session;
 use crate::span_cost::measure_span_cost_ns;
 use crate::thread_lane::current_lane;
 
@@ -31,8 +33,57 @@ pub(crate) const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 /// How often the flusher drains the rings.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The generation while a recorder starts with the first record.
+pub(crate) const ARMED: u32 = u32::MAX;
+
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static ACTIVE: AtomicPtr<Shared> = AtomicPtr::new(std::ptr::null_mut());
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// The next record starts a recorder.
+pub(crate) fn set_armed() {
+    GENERATION.store(ARMED, Ordering::Release);
+}
+
+/// No record starts a recorder any more.
+pub(crate) fn unset_armed() {
+    let _ = GENERATION.compare_exchange(ARMED, 0, Ordering::AcqRel, Ordering::Relaxed);
+}
+
+/// From here on nothing is put on a lane; what is there still goes into the log.
+pub(crate) fn stop_taking_records() {
+    GENERATION.store(0, Ordering::Release);
+}
+
+/// Locks of the recorder that is on, held around a fork.
+pub(crate) struct RecorderLocks {
+    _starting: MutexGuard<'static, ()>,
+    _lanes: Option<MutexGuard<'static, Lanes>>,
+    _notes: Option<MutexGuard<'static, Vec<Record>>>,
+}
+
+/// Takes every lock of the recorder.
+pub(crate) fn lock_all() -> RecorderLocks {
+    let starting = lock(&STARTING);
+    let recorder = active();
+    RecorderLocks {
+        _starting: starting,
+        _lanes: recorder.map(|recorder| lock(&recorder.lanes)),
+        _notes: recorder.map(|recorder| lock(&recorder.notes)),
+    }
+}
+
+/// In a forked child: no recorder is on here, and the parent's ring is out of reach.
+///
+/// Says whether the parent was taking records.
+pub(crate) fn begin_anew_in_child() -> bool {
+    let Some(parents) = active() else { return false };
+    let was_on = ![0, ARMED].contains(&GENERATION.swap(0, Ordering::Relaxed));
+    ACTIVE.store(std::ptr::null_mut(), Ordering::Relaxed);
+    // A guard that was open at the fork still points there.
+    laptime_store::detach_ring(parents.header);
+    was_on
+}
 
 /// The number of the recorder that is on; 0 when there is none.
 #[inline]
@@ -96,6 +147,17 @@ impl Shared {
 
     pub(crate) fn note(&self, record: Record) {
         lock(&self.notes).push(record);
+    }
+
+    /// A number for a new fit, of which this is known.
+    pub(crate) fn next_fit(&self, facts: &FitFacts) -> u32 {
+        let number = self.next_fit.fetch_add(1, Ordering::Relaxed);
+        self.tell_fit(number, facts);
+        number
+    }
+
+    pub(crate) fn tell_fit(&self, number: u32, facts: &FitFacts) {
+        self.note(Record::Fit { fit: number, facts: facts.clone() });
     }
 
     pub(crate) fn take_notes(&self) -> Vec<Record> {
@@ -171,6 +233,8 @@ pub struct Options {
     pub meta: RunMeta,
     /// Rank of this process; where it joins a run and this is 0, the launcher's word counts.
     pub rank: u32,
+    /// The folder of a run to join; `LAPTIME_RUN` when not given. Without either a new run is made.
+    pub join: Option<PathBuf>,
     /// When the program began, from [`anchor`](crate::anchor) in its first line: the run then covers the
     /// whole program, and what it used and counted before the recorder's start. Else the recorder's start.
     pub began: Option<Anchor>,
@@ -214,21 +278,21 @@ impl Recorder {
     }
 
     pub(crate) fn start_on(options: &Options, mut disk: Box<dyn Disk>) -> Self {
-        static STARTING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = lock(&STARTING);
         if active().is_some() {
             return Self::idle();
         }
-        let place = Place::take(disk.as_mut(), options);
+        let mut place = Place::take(disk.as_mut(), options);
+        let mut writer = place.open_log(disk);
         let (began, covers_program) = (place.began, place.covers_program);
         let identity = place.ring_identity(clock::calibrate(&began));
         let Some((ring, ring_trouble)) = make_ring(&identity) else { return Self::idle() };
         let mut facts = process_facts(&identity);
+        facts.parent = place.is_beside_another().then(parent_pid);
         facts.ring = ring.name();
         facts.told = place.told.clone();
         let ring_path = ring.path().map(Path::to_owned);
         let shared = share(ring, began.ticks);
-        let mut writer = LogWriter::named(disk, &place.folder, place.log);
         writer.put(&Record::Process(facts));
         writer.put(&Record::Anchor(began));
         if covers_program {
@@ -240,7 +304,7 @@ impl Recorder {
         if let Err(error) = &place.made {
             writer.blame(error);
         }
-        forbid_recording_after_fork();
+        fork::stand_by();
         ACTIVE.store(std::ptr::from_ref(shared).cast_mut(), Ordering::Release);
         GENERATION.store(shared.generation, Ordering::Release);
         // The starting thread is lane 0.
@@ -269,6 +333,11 @@ impl Recorder {
         }
     }
 
+    /// What a forked child starts its own recorder with: it joins this run.
+    pub(crate) fn child_options(&self) -> Options {
+        Options { join: self.run().map(Path::to_owned), rank: self.log.rank(), ..Options::default() }
+    }
+
     /// The run's folder; `None` when it could not be made.
     #[must_use]
     pub fn run(&self) -> Option<&Path> {
@@ -284,9 +353,8 @@ impl Recorder {
     /// Begins a fit on this thread; it ends when the guard is dropped.
     pub fn fit(&self, facts: FitFacts) -> Fit {
         let Some(shared) = self.shared else { return Fit::idle() };
-        let number = shared.next_fit.fetch_add(1, Ordering::Relaxed);
-        shared.note(Record::Fit { fit: number, facts });
-        Fit::begin(current_lane(), number)
+        let Some(lane) = current_lane() else { return Fit::idle() };
+        Fit::begin(lane, shared.next_fit(&facts), facts)
     }
 
     /// Ends recording: drains every lane, says how the run ended, and hands over what is left.
@@ -319,12 +387,12 @@ fn spawn_flusher(shared: &'static Shared, mut flusher: Flusher) -> FlusherThread
     flusher.write_head();
     let body = move || {
         while !shared.stopping() {
-            flusher.tick();
+            session::guarded((), || flusher.tick());
             thread::park_timeout(DRAIN_INTERVAL);
         }
         if let Ok(closing) = hear_last_words.recv() {
             // The receiver may have lost patience; then nobody needs the writer.
-            let _ = give_back.send(flusher.close(closing));
+            session::guarded((), || drop(give_back.send(flusher.close(closing))));
         }
     };
     if let Ok(handle) = thread::Builder::new().name("laptime-flusher".into()).spawn(body) {
@@ -338,6 +406,10 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         let _ = self.end(Status::Failed, Some("the recorder was dropped before it was finished".into()));
     }
+}
+
+fn parent_pid() -> u32 {
+    rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get() as u32)
 }
 
 pub(crate) fn process_facts(identity: &RingIdentity) -> ProcessFacts {
@@ -383,18 +455,4 @@ fn share(ring: Ring, began: Ticks) -> &'static Shared {
         threads_not_recorded: AtomicU64::new(0),
         span_cost_ns: measure_span_cost_ns(Lane(&lanes[RING_LANES - 1]), began),
     }))
-}
-
-/// In a forked child the ring is still the parent's: recording there is off.
-#[expect(unsafe_code, reason = "only the C library can run code in a forked child")]
-fn forbid_recording_after_fork() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    extern "C" fn switch_off() {
-        GENERATION.store(0, Ordering::Relaxed);
-        ACTIVE.store(std::ptr::null_mut(), Ordering::Relaxed);
-    }
-    ONCE.call_once(|| {
-        // SAFETY: the handler only stores to atomics, which is allowed after fork.
-        unsafe { libc::pthread_atfork(None, None, Some(switch_off)) };
-    });
 }

@@ -12,9 +12,12 @@ use crate::recorder::{active, wake_flusher};
 use crate::thread_lane::current_lane;
 
 /// Names given to user stages in this process, in the order of their numbers.
-static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static NAMES: Mutex<StageNames> = Mutex::new(StageNames::new());
 
-fn names() -> MutexGuard<'static, Vec<String>> {
+/// The names, in the order of their numbers.
+pub(crate) type StageNames = Vec<String>;
+
+pub(crate) fn names() -> MutexGuard<'static, StageNames> {
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 
 use crate::lane::Lane;
-use crate::recorder::{active, generation};
+use crate::mark::forget_marks;
+use crate::recorder::{ARMED, active, generation};
+use crate::session::start_armed;
 
 /// A thread's lane and the recorder it belongs to.
 struct ThreadLane {
@@ -35,7 +37,7 @@ impl Drop for LaneOwner {
     }
 }
 
-/// This thread's lane; `None` without a recorder.
+/// This thread's lane; an armed recorder starts here. `None` without a recorder.
 #[inline]
 pub(crate) fn current_lane() -> Option<Lane> {
     LANE.with(|thread| {
@@ -44,14 +46,26 @@ pub(crate) fn current_lane() -> Option<Lane> {
     })
 }
 
+/// This thread's lane, if it has one already: an end without a begin starts nothing.
+#[inline]
+pub(crate) fn existing_lane() -> Option<Lane> {
+    LANE.with(|thread| thread.lane.get().filter(|_| thread.generation.get() == generation()))
+}
+
 #[cold]
 fn look_up(thread: &ThreadLane, generation: u32) -> Option<Lane> {
+    if generation == ARMED {
+        // Starting gives this thread its lane.
+        start_armed();
+        return existing_lane();
+    }
     let lane = active().filter(|recorder| recorder.generation == generation).and_then(|recorder| {
         let lane = recorder.claim_lane()?;
         // A thread that is already ending cannot hand a lane back, so it gets none.
         OWNER.try_with(|owner| owner.lane.set(Some((generation, lane)))).ok()?;
         Some(lane)
     });
+    forget_marks();
     thread.generation.set(generation);
     thread.lane.set(lane);
     lane

@@ -266,3 +266,126 @@ fn a_reader_sees_what_was_recorded_before_it_is_drained() {
     assert!(reader.is_closed());
     assert_eq!(spans(&live)[&StageId::FORWARD], 300);
 }
+
+fn marks_of(records: &[Record]) -> Vec<(&'static str, u64)> {
+    let mark = |record: &Record| match record {
+        Record::Event { event: Event::FitBegin { at, .. }, .. } => Some(("fit", at.0)),
+        Record::Event { event: Event::EpochBegin { at, .. }, .. } => Some(("epoch", at.0)),
+        Record::Event { event: Event::EpochEnd { at, .. }, .. } => Some(("epoch end", at.0)),
+        Record::Event { event: Event::FitEnd { at, .. }, .. } => Some(("fit end", at.0)),
+        _ => None,
+    };
+    records.iter().filter_map(mark).collect()
+}
+
+#[test]
+fn marks_told_late_keep_their_time_and_their_order_and_the_ledger_closes() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    assert!(laptime_record::start(&options(folder.path())));
+    let before = laptime_record::now().0;
+    let pass = laptime_record::mark();
+    let after = laptime_record::now().0;
+    laptime_record::enter(StageId::FORWARD);
+    laptime_record::exit(StageId::FORWARD);
+    laptime_record::fit_begin(FitFacts::default(), Some(pass));
+    assert_eq!(laptime_record::epoch_begin(Some(pass)), Some(0));
+    let end = laptime_record::mark();
+    laptime_record::enter(StageId::FORWARD);
+    laptime_record::exit(StageId::FORWARD);
+    laptime_record::book_since(end, StageId::EVALUATE);
+    laptime_record::epoch_end(Some(end));
+    // A mark from before the newest one counts as that one.
+    laptime_record::epoch_begin(Some(pass));
+    let run = laptime_record::finish(Status::Finished, None).unwrap().run.unwrap();
+    let records = read(&run);
+    let marks = marks_of(&records);
+    let names: Vec<_> = marks.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["fit", "epoch", "epoch end", "epoch", "epoch end", "fit end"]);
+    assert!(marks.is_sorted_by_key(|(_, at)| *at));
+    assert!((before..=after).contains(&marks[0].1) && marks[0].1 == marks[1].1);
+    assert_eq!(marks[2].1, marks[3].1);
+    ledger_closes(&records);
+}
+
+#[test]
+fn a_panic_turns_recording_off_and_the_report_says_so() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    // In a process of its own: what breaks stays broken.
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "breaks_off_in_a_process_of_its_own"])
+        .env("LAPTIME_DIR", folder.path())
+        .output()
+        .unwrap()
+        .status;
+    assert!(status.success());
+    let run = fs::read_dir(folder.path()).unwrap().flatten().find(|entry| entry.path().is_dir()).unwrap();
+    let records = read(&run.path());
+    let told = |record: &Record| matches!(record, Record::Trouble(Trouble::RecorderBroke { because }) if because == "on purpose");
+    assert!(records.iter().any(told));
+    assert_eq!(spans(&records)[&StageId::FORWARD], 1);
+    assert!(matches!(records.last(), Some(Record::Closed { .. })));
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn breaks_off_in_a_process_of_its_own() {
+    assert!(laptime_record::start(&Options::default()));
+    let work = || {
+        laptime_record::enter(StageId::FORWARD);
+        laptime_record::exit(StageId::FORWARD);
+    };
+    work();
+    assert_eq!(laptime_record::guarded(7, || panic!("on purpose")), 7);
+    assert!(!laptime_record::is_active());
+    work();
+    laptime_record::finish(Status::Finished, None).unwrap();
+    assert!(!laptime_record::start(&Options::default()));
+}
+
+/// Logs of a run: the rank's own, and those of processes that joined.
+fn logs(run: &Path) -> (Vec<Record>, Vec<Vec<Record>>) {
+    let mut logs: BTreeMap<LogName, Vec<Record>> = BTreeMap::new();
+    RunReader::open(run).unwrap().poll(&mut |log, record| logs.entry(log).or_default().push(record)).unwrap();
+    let own = logs.remove(&LogName::Rank(0)).unwrap();
+    (own, logs.into_values().collect())
+}
+
+#[test]
+#[expect(unsafe_code, reason = "fork is what is tested")]
+fn a_forked_child_of_a_session_joins_the_run_with_its_first_record_and_leaves_the_parents_ring_alone() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    assert!(laptime_record::start(&options(folder.path())));
+    laptime_record::enter(StageId::FORWARD);
+    for recording in [true, false, true] {
+        // SAFETY: the child records, which is what is tested, and leaves at once.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // Begun before the fork, by the parent: not this process' to end.
+            laptime_record::exit(StageId::FORWARD);
+            if recording {
+                laptime_record::enter(StageId::LOSS);
+                laptime_record::exit(StageId::LOSS);
+                laptime_record::finish(Status::Finished, None);
+            }
+            // SAFETY: ends the child without running the parent's destructors.
+            unsafe { libc::_exit(7) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child just made.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert_eq!(libc::WEXITSTATUS(status), 7);
+    }
+    laptime_record::exit(StageId::FORWARD);
+    let run = laptime_record::finish(Status::Finished, None).unwrap().run.unwrap();
+    let (own, joined) = logs(&run);
+    assert_eq!(spans(&own), BTreeMap::from([(StageId::FORWARD, 1)]));
+    assert_eq!(joined.len(), 2);
+    for log in joined {
+        assert_eq!(spans(&log), BTreeMap::from([(StageId::LOSS, 1)]));
+        assert!(matches!(&log[0], Record::Process(facts) if facts.parent == Some(std::process::id())));
+        assert!(matches!(log.last(), Some(Record::Closed { .. })));
+    }
+}

@@ -25,7 +25,7 @@ pub use process::{ProcessIdentity, boot_id};
 pub use reader::RunReader;
 pub use ring::{
     Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES, RING_LANES, Ring, RingHeader, RingIdentity, TotalMemory,
-    ring_directory,
+    detach_ring, ring_directory,
 };
 pub use salvage::{salvage_rings, salvage_rings_of};
 pub use segment::LogName;

@@ -34,7 +34,7 @@ pub const RING_LANES: usize = 8;
 /// Open stages a lane can name; deeper ones are counted but booked on the last that fits.
 pub const FRAMES: usize = 64;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"LTRING\x01\x00");
+const MAGIC: u64 = u64::from_le_bytes(*b"LTRING\x02\x00");
 /// A stage or thread name in the ring: a length byte and up to 63 bytes.
 const NAME_WORDS: usize = 8;
 const PATH_WORDS: usize = 256;
@@ -74,6 +74,14 @@ impl Entry {
         Self([word(kind::SPAN, in_evaluate, stage.0, 0), start.0, end.0, own.0])
     }
 
+    /// A step; the shortest way from a loop over batches into the ring.
+    #[inline]
+    #[must_use]
+    pub fn step(start: Ticks, end: Ticks, samples: u32, loss: Option<f64>) -> Self {
+        let bits = loss.unwrap_or_default().to_bits();
+        Self([word(kind::STEP, loss.is_some(), 0, samples), start.0, end.0, bits])
+    }
+
     /// Any event as an entry.
     #[must_use]
     pub fn from_event(event: &Event) -> Self {
@@ -81,12 +89,7 @@ impl Entry {
             Event::Span { stage, start, end, own, in_evaluate } => {
                 Self::span(stage, start, end, own, in_evaluate)
             }
-            Event::Step { start, end, samples, loss } => Self([
-                word(kind::STEP, loss.is_some(), 0, samples),
-                start.0,
-                end.0,
-                loss.unwrap_or_default().to_bits(),
-            ]),
+            Event::Step { start, end, samples, loss } => Self::step(start, end, samples, loss),
             Event::FitBegin { fit, at } => Self([word(kind::FIT_BEGIN, false, 0, fit), at.0, 0, 0]),
             Event::FitEnd { fit, at } => Self([word(kind::FIT_END, false, 0, fit), at.0, 0, 0]),
             Event::EpochBegin { epoch, at } => Self([word(kind::EPOCH_BEGIN, false, 0, epoch), at.0, 0, 0]),
@@ -214,6 +217,8 @@ pub struct LaneMemory {
     pub dropped: AtomicU64,
     /// Ends of stages that were not open.
     pub unmatched: AtomicU64,
+    /// Where the lap under way began: depth, start of the innermost stage, time, time of its children then.
+    pub lap: [AtomicU64; 4],
     name: TextMemory<NAME_WORDS>,
     /// Open stages from the outermost.
     pub frames: [Frame; FRAMES],
@@ -243,6 +248,7 @@ impl LaneMemory {
         for field in fields {
             field.store(0, Ordering::Relaxed);
         }
+        self.lap.iter().for_each(|word| word.store(0, Ordering::Relaxed));
         for total in &self.totals {
             total.own.store(0, Ordering::Relaxed);
             total.count.store(0, Ordering::Relaxed);
@@ -635,6 +641,18 @@ pub(crate) fn remove_unfinished_rings() {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Cuts a forked child off from its parent's ring: what it still writes there stays its own.
+///
+/// Safe to call right after a fork: it is one system call. Should that fail, the child can still write.
+pub fn detach_ring(header: &'static RingHeader) {
+    let start = std::ptr::from_ref(header).cast::<std::ffi::c_void>().cast_mut();
+    let flags = rustix::mm::MapFlags::PRIVATE | rustix::mm::MapFlags::FIXED;
+    let access = rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE;
+    // SAFETY: a header given out by `Ring::leak` stands at the begin of a mapping of a whole ring that is
+    // never unmapped and holds only atomics; zeroed memory of the same size takes its place.
+    let _ = unsafe { rustix::mm::mmap_anonymous(start, size_of::<RingMemory>(), access, flags) };
 }
 
 /// Where this user's rings are.

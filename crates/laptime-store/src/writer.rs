@@ -74,6 +74,30 @@ impl LogWriter {
         Self::from_segment(disk, run, log, 1, BlockKind::Written)
     }
 
+    /// A writer of the log `own` where no other process of the run has it yet, else of the log `beside`.
+    ///
+    /// The first process of a rank gets the rank's own log; its children, and whoever else joins the run,
+    /// record beside it.
+    #[must_use]
+    pub fn claim(mut disk: Box<dyn Disk>, run: &Path, own: LogName, beside: LogName) -> Self {
+        match disk.create_segment(&segment_path(run, &own, 1)) {
+            Ok(file) => {
+                let mut writer = Self::named(disk, run, own);
+                writer.segment = Some(OpenSegment { file, length: 0, events: 0 });
+                writer.next_segment = 2;
+                writer
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::named(disk, run, beside),
+            Err(_) => Self::named(disk, run, own),
+        }
+    }
+
+    /// Whose log it is.
+    #[must_use]
+    pub fn log(&self) -> LogName {
+        self.log
+    }
+
     pub(crate) fn from_segment(
         disk: Box<dyn Disk>,
         run: &Path,

@@ -153,7 +153,7 @@ fn options(began: &Anchor, prepared: &[Prepared], session: &Session<'_>) -> Opti
         ..RunMeta::default()
     };
     let root = session.place.folder(std::env::var_os("LAPTIME_DIR"));
-    Options { root: Some(root), meta, rank: 0, began: Some(*began) }
+    Options { root: Some(root), meta, rank: 0, began: Some(*began), ..Options::default() }
 }
 
 fn warn_if_not_kept(recorder: &Recorder, screen: &Screen) -> bool {

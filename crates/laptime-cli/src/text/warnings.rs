@@ -42,6 +42,10 @@ fn trouble_text(trouble: &Trouble) -> String {
             "no ring that survives a kill could be made ({}); a kill may lose the last 100 ms",
             shown(because)
         ),
+        Trouble::RecorderBroke { because } => format!(
+            "recording stopped at a fault of its own ({}); what came after is missing",
+            shown(because)
+        ),
         Trouble::ThreadsNotRecorded { threads } => {
             format!(
                 "{} not recorded because all lanes were taken; their stages are missing",

@@ -2,18 +2,16 @@
 
 #![expect(unsafe_code, reason = "dying by a signal")]
 
-use std::process::ExitCode;
-
 use super::child::Ended;
 
 /// Ends this process as the child ended; returns only the exit code that is left to return.
-pub(crate) fn end_like(ended: Ended) -> ExitCode {
+pub(crate) fn end_like(ended: Ended) -> u8 {
     match ended {
-        Ended::Exit(code) => ExitCode::from(code),
+        Ended::Exit(code) => code,
         Ended::Signal(signal) => {
             die_by(signal);
             // What a shell would say, should the signal not have ended us.
-            ExitCode::from(u8::try_from(signal + 128).unwrap_or(1))
+            u8::try_from(signal + 128).unwrap_or(1)
         }
     }
 }

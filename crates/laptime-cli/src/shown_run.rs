@@ -1,0 +1,39 @@
+//! A run as other programs get it: the document that `--json` writes and the text that `report` shows.
+
+use std::path::{Path, PathBuf};
+
+use laptime_store::{Catalogue, Selected, StoreError, salvage_rings};
+
+use crate::args::ColorChoice;
+use crate::command::train::shown_path;
+use crate::screen::Screen;
+use crate::study::Study;
+use crate::text::report_text;
+
+/// One run, both ways.
+#[derive(Clone, Debug)]
+pub struct ShownRun {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The report as one JSON document.
+    pub json: String,
+    /// The report as plain text.
+    pub text: String,
+}
+
+/// The run that is meant, or the latest, of those in a folder (`LAPTIME_DIR`, else `.laptime`).
+///
+/// # Errors
+/// When there is no such run, or it cannot be read.
+pub fn show_run(root: Option<&Path>, run: Option<&str>) -> Result<ShownRun, StoreError> {
+    salvage_rings();
+    let root = root.map(Path::to_owned).or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
+    let catalogue = Catalogue::at(root.unwrap_or_else(|| PathBuf::from(".laptime")));
+    let entry = catalogue.find(run.map_or(Selected::Latest, Selected::Named))?;
+    let report = Study::open(&entry.path)?.report()?;
+    // Whoever asks may put the text anywhere, so it has the terminal's width but not its colours.
+    let style = Screen::new(ColorChoice::Never).style;
+    let text = report_text(&report, Some(&shown_path(&entry.path)), &style);
+    let json = serde_json::to_string(&report).unwrap_or_default();
+    Ok(ShownRun { path: entry.path, json, text: text.trim_end().to_owned() })
+}

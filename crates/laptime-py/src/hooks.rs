@@ -1,0 +1,175 @@
+//! The recorder as functions, for hooks and for the package itself.
+//!
+//! After the start none of these raises on account of the recorder: a panic turns recording off.
+
+use laptime_core::{Counter, Metric, Ticks};
+use laptime_record::{self as record, FitFacts, MarkId, StageId, Status, guarded};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::facts::fit_facts;
+use crate::options::options;
+
+/// Starts recording now; says whether this process is being recorded.
+#[pyfunction]
+#[pyo3(signature = (options=None))]
+pub(crate) fn start(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
+    let options = self::options(options.unwrap_or(&PyDict::new(py)))?;
+    silence_panics();
+    Ok(py.detach(|| guarded(false, || record::start(&options))))
+}
+
+/// Starts recording with the first thing that is recorded.
+#[pyfunction]
+#[pyo3(signature = (options=None))]
+pub(crate) fn arm(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    let options = self::options(options.unwrap_or(&PyDict::new(py)))?;
+    silence_panics();
+    guarded((), || record::arm(options));
+    Ok(())
+}
+
+/// A panic of ours is told in the report, not on the training's standard error.
+fn silence_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+}
+
+/// Ends recording with `finished`, `failed` or `killed`; gives the run's folder, if there is one.
+#[pyfunction]
+#[pyo3(signature = (status="finished", message=None))]
+pub(crate) fn finish(py: Python<'_>, status: &str, message: Option<String>) -> Option<String> {
+    let status = match status {
+        "failed" => Status::Failed,
+        "killed" => Status::Killed,
+        _ => Status::Finished,
+    };
+    let finished = py.detach(|| guarded(None, || record::finish(status, message)));
+    finished?.run.map(|run| run.to_string_lossy().into_owned())
+}
+
+/// Whether what is recorded is kept.
+#[pyfunction]
+pub(crate) fn is_active() -> bool {
+    record::is_active()
+}
+
+/// The folder of the run that is being recorded.
+#[pyfunction]
+pub(crate) fn run_folder() -> Option<String> {
+    guarded(None, || record::run_folder().map(|run| run.to_string_lossy().into_owned()))
+}
+
+/// The number of the stage with this name.
+#[pyfunction]
+pub(crate) fn stage_id(name: &str) -> u16 {
+    guarded(StageId::OTHER.0, || record::stage_id(name).0)
+}
+
+/// Begins a stage on this thread.
+#[pyfunction]
+pub(crate) fn enter(id: u16) {
+    guarded((), || record::enter(StageId(id)));
+}
+
+/// Ends a stage on this thread.
+#[pyfunction]
+pub(crate) fn exit(id: u16) {
+    guarded((), || record::exit(StageId(id)));
+}
+
+/// The recorder's clock, ticks.
+#[pyfunction]
+pub(crate) fn now() -> u64 {
+    record::now().0
+}
+
+/// Begins a fit on this thread, at an earlier mark where one is given; -1 when nothing is recorded.
+#[pyfunction]
+#[pyo3(signature = (facts=None, token=None))]
+pub(crate) fn fit_begin(facts: Option<&Bound<'_, PyDict>>, token: Option<u64>) -> i64 {
+    guarded(-1, || {
+        let facts = facts.map_or_else(FitFacts::default, fit_facts);
+        record::fit_begin(facts, token.map(MarkId)).map_or(-1, i64::from)
+    })
+}
+
+/// Adds what is now known of this thread's fit.
+#[pyfunction]
+pub(crate) fn fit_update(facts: &Bound<'_, PyDict>) {
+    guarded((), || record::fit_update(fit_facts(facts)));
+}
+
+/// Ends this thread's fit.
+#[pyfunction]
+#[pyo3(signature = (token=None))]
+pub(crate) fn fit_end(token: Option<u64>) {
+    guarded((), || record::fit_end(token.map(MarkId)));
+}
+
+/// Whether a fit is open on this thread.
+#[pyfunction]
+pub(crate) fn fit_is_open() -> bool {
+    guarded(false, record::fit_is_open)
+}
+
+/// Whether an epoch is open on this thread.
+#[pyfunction]
+pub(crate) fn epoch_is_open() -> bool {
+    guarded(false, record::epoch_is_open)
+}
+
+/// Whether a loop over `laptime.batches` is under way on this thread.
+#[pyfunction]
+pub(crate) fn in_batches() -> bool {
+    guarded(false, record::in_batches)
+}
+
+/// Remembers this moment of this thread, so that it can be given a meaning later.
+#[pyfunction]
+pub(crate) fn mark() -> u64 {
+    guarded(0, || record::mark().0)
+}
+
+/// Begins an epoch, at an earlier mark where one is given; gives its number, -1 when nothing is recorded.
+#[pyfunction]
+#[pyo3(signature = (token=None))]
+pub(crate) fn epoch_begin(token: Option<u64>) -> i64 {
+    guarded(-1, || record::epoch_begin(token.map(MarkId)).map_or(-1, i64::from))
+}
+
+/// Ends the open epoch, at an earlier mark where one is given.
+#[pyfunction]
+#[pyo3(signature = (token=None))]
+pub(crate) fn epoch_end(token: Option<u64>) {
+    guarded((), || record::epoch_end(token.map(MarkId)));
+}
+
+/// Books all of this thread's time since a mark on one stage.
+#[pyfunction]
+pub(crate) fn book_since(token: u64, stage_id: u16) {
+    guarded((), || record::book_since(MarkId(token), StageId(stage_id)));
+}
+
+/// Puts a step on record.
+#[pyfunction]
+#[pyo3(signature = (start_ticks, end_ticks, samples, loss=None))]
+pub(crate) fn step(start_ticks: u64, end_ticks: u64, samples: u32, loss: Option<f64>) {
+    guarded((), || record::step(Ticks(start_ticks), Ticks(end_ticks), samples, loss));
+}
+
+/// Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`.
+#[pyfunction]
+pub(crate) fn count(counter: &str, amount: u64) {
+    if let Some(counter) = Counter::named(counter) {
+        guarded((), || record::count(counter, amount));
+    }
+}
+
+/// Tells `loss`, `accuracy`, `validation_loss` or `validation_accuracy`.
+#[pyfunction]
+pub(crate) fn measured(metric: &str, value: f64) {
+    if let Some(metric) = Metric::named(metric) {
+        guarded((), || record::measured(metric, value));
+    }
+}

@@ -1,0 +1,38 @@
+//! Runs that were recorded, and the `laptime` command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use laptime_store::StoreError;
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+/// A run's folder, its report as JSON and as text; the latest run when none is named.
+#[pyfunction]
+#[pyo3(signature = (run=None, dir=None))]
+pub(crate) fn show_run(
+    py: Python<'_>,
+    run: Option<&str>,
+    dir: Option<PathBuf>,
+) -> PyResult<(String, String, String)> {
+    let shown = py.detach(move || laptime_cli::show_run(dir.as_deref(), run));
+    let shown = shown.map_err(|error| python_error(&error))?;
+    Ok((shown.path.to_string_lossy().into_owned(), shown.json, shown.text))
+}
+
+fn python_error(error: &StoreError) -> PyErr {
+    let hint = error.hint().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
+    let message = format!("{error}{hint}");
+    match error {
+        StoreError::NoRuns(_) | StoreError::UnknownRun { .. } => PyFileNotFoundError::new_err(message),
+        StoreError::Io { .. } => PyOSError::new_err(message),
+        _ => PyValueError::new_err(message),
+    }
+}
+
+/// Runs the `laptime` command and gives its exit code.
+#[pyfunction]
+pub(crate) fn main(py: Python<'_>, command_line: Vec<OsString>) -> u8 {
+    let began = laptime_record::anchor();
+    py.detach(|| laptime_cli::exit_code_of(&began, command_line))
+}

@@ -1,0 +1,124 @@
+//! A loop over batches, told by whoever runs the loop: waits, steps, and the epoch they make.
+
+use std::cell::Cell;
+
+use laptime_core::{StageId, Ticks};
+
+use crate::clock::now;
+use crate::explicit::{epoch_begin, epoch_end, epoch_is_open};
+use crate::lane::{Lane, Pushed};
+use crate::lap::begin_lap;
+use crate::recorder::wake_flusher;
+use crate::thread_lane::{current_lane, existing_lane};
+
+thread_local! {
+    static LOOPS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether a loop over batches is under way on this thread, so that hooks leave steps and epochs to it.
+#[must_use]
+pub fn in_batches() -> bool {
+    LOOPS.get() > 0
+}
+
+/// One loop over batches on one thread.
+///
+/// Outside an epoch it is an epoch of its own; inside an evaluation its turns are no steps.
+#[derive(Default)]
+pub struct BatchLog {
+    /// When the batch under way was requested, and its samples.
+    step: Option<(Ticks, u32)>,
+    /// Where the wait under way is on record.
+    waiting: Option<Lane>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    NotBegun,
+    InEpoch,
+    OwnEpoch,
+    Evaluation,
+    Ended,
+}
+
+impl BatchLog {
+    /// The next batch is requested: the step before ends, and the wait begins.
+    #[inline]
+    pub fn request(&mut self) {
+        let Some(lane) = current_lane() else { return };
+        if self.state == State::NotBegun {
+            self.begin(lane);
+        }
+        let at = now();
+        if self.state != State::Evaluation {
+            self.end_step(lane, at);
+        }
+        lane.enter(StageId::DATA_WAIT, at);
+        self.step = Some((at, 0));
+        self.waiting = Some(lane);
+    }
+
+    /// The batch is here.
+    #[inline]
+    pub fn arrived(&mut self, samples: u32) {
+        // The lane of the request: a loop asks and gets on one thread, and a lane's memory is never freed.
+        let Some(lane) = self.waiting.take() else { return };
+        let at = now();
+        if lane.exit(StageId::DATA_WAIT, at) == Pushed::Wake {
+            wake_flusher();
+        }
+        begin_lap(lane, at);
+        if let Some(step) = &mut self.step {
+            step.1 = samples;
+        }
+    }
+
+    /// There is no further batch, or waiting for it failed.
+    pub fn ran_out(&mut self) {
+        let Some(lane) = self.waiting.take() else { return };
+        let _ = lane.exit(StageId::DATA_WAIT, now());
+        self.step = None;
+        self.end();
+    }
+
+    /// The loop is left.
+    pub fn end(&mut self) {
+        let before = std::mem::replace(&mut self.state, State::Ended);
+        if [State::NotBegun, State::Ended].contains(&before) {
+            return;
+        }
+        LOOPS.set(LOOPS.get().saturating_sub(1));
+        let Some(lane) = existing_lane() else { return };
+        if before != State::Evaluation {
+            self.end_step(lane, now());
+        }
+        self.step = None;
+        if before == State::OwnEpoch {
+            epoch_end(None);
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, lane: Lane) {
+        LOOPS.set(LOOPS.get() + 1);
+        self.state = if lane.in_evaluation() {
+            State::Evaluation
+        } else if epoch_is_open() {
+            State::InEpoch
+        } else {
+            epoch_begin(None);
+            State::OwnEpoch
+        };
+    }
+
+    #[inline]
+    fn end_step(&self, lane: Lane, end: Ticks) {
+        if let Some((start, samples)) = self.step
+            && lane.push_step(start, end, samples) == Pushed::Wake
+        {
+            wake_flusher();
+        }
+    }
+}

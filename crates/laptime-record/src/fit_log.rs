@@ -1,0 +1,134 @@
+//! What puts a fit and its epochs on record: the marks in their order, and before each the totals.
+
+use laptime_core::{Event, FitFacts, StageId, StageTotal};
+
+use crate::clock::now;
+use crate::lane::{Lane, Pushed};
+use crate::mark::{Mark, rebook_background_of_marks};
+use crate::recorder::wake_flusher;
+
+/// One fit on one lane. Marks may be told late, with the time and totals of an earlier moment.
+pub(crate) struct FitLog {
+    lane: Lane,
+    pub(crate) number: u32,
+    pub(crate) facts: FitFacts,
+    next_epoch: u32,
+    pub(crate) in_epoch: bool,
+    /// Totals as the log has them.
+    told: Vec<StageTotal>,
+    /// The newest mark: nothing can be told of a moment before it.
+    newest: Mark,
+}
+
+impl FitLog {
+    /// Begins a fit at an earlier moment, or now.
+    pub(crate) fn begin(lane: Lane, number: u32, facts: FitFacts, since: Option<Mark>) -> Self {
+        let at = now();
+        lane.set_background(StageId::BETWEEN_EPOCHS, at);
+        // What looked like the end of the run was the time between two fits.
+        lane.rebook(StageId::TEAR_DOWN, StageId::BETWEEN_EPOCHS);
+        let since = since.map(|mark| mark.with_rebooked(StageId::TEAR_DOWN, StageId::BETWEEN_EPOCHS));
+        let mark = since.unwrap_or_else(|| Mark::take(lane, at));
+        lane.book_background_since(&mark, StageId::BETWEEN_EPOCHS, at);
+        let newest = mark.clone();
+        let mut fit = Self { lane, number, facts, next_epoch: 0, in_epoch: false, told: Vec::new(), newest };
+        fit.tell(Event::FitBegin { fit: number, at: mark.at }, mark);
+        fit
+    }
+
+    /// Begins the next epoch at an earlier moment, or now; one that is open ends there.
+    pub(crate) fn begin_epoch(&mut self, since: Option<Mark>) -> u32 {
+        let mark = self.moment(since);
+        if self.in_epoch {
+            self.end_epoch(Some(mark.clone()));
+        }
+        let epoch = self.next_epoch;
+        self.next_epoch += 1;
+        self.in_epoch = true;
+        self.tell(Event::EpochBegin { epoch, at: mark.at }, mark);
+        self.change_background(StageId::UNACCOUNTED);
+        epoch
+    }
+
+    /// Ends the open epoch at an earlier moment, or now.
+    pub(crate) fn end_epoch(&mut self, since: Option<Mark>) {
+        if !self.in_epoch {
+            return;
+        }
+        let mark = self.moment(since);
+        self.in_epoch = false;
+        self.tell(Event::EpochEnd { epoch: self.next_epoch - 1, at: mark.at }, mark);
+        self.change_background(StageId::BETWEEN_EPOCHS);
+    }
+
+    /// Leaves the open epoch without a mark: it never comes to its end.
+    pub(crate) fn abandon_epoch(&mut self) {
+        self.in_epoch = false;
+        self.lane.set_background(StageId::BETWEEN_EPOCHS, now());
+    }
+
+    /// Ends the fit at an earlier moment, or now, and with it an epoch that is open.
+    pub(crate) fn end(&mut self, since: Option<Mark>) {
+        self.end_epoch(since.clone());
+        let mark = self.moment(since);
+        self.tell(Event::FitEnd { fit: self.number, at: mark.at }, mark);
+        self.change_background(StageId::TEAR_DOWN);
+    }
+
+    /// Books all time since a moment on one stage; what is before the newest mark is settled.
+    pub(crate) fn book_since(&self, mark: &Mark, stage: StageId) {
+        let mark = if mark.at < self.newest.at { &self.newest } else { mark };
+        self.lane.book_since(mark, stage, now());
+    }
+
+    /// The moment that is meant: marks are told in the order of their times.
+    fn moment(&self, since: Option<Mark>) -> Mark {
+        match since {
+            Some(mark) if mark.at >= self.newest.at => mark,
+            Some(_) => self.newest.clone(),
+            None => Mark::take(self.lane, now()),
+        }
+    }
+
+    /// Since the newest mark, and from here on, unclaimed time belongs to this stage.
+    fn change_background(&self, stage: StageId) {
+        let at = now();
+        self.lane.book_background_since(&self.newest, stage, at);
+        rebook_background_of_marks(&self.newest, self.lane, stage);
+        self.lane.set_background(stage, at);
+    }
+
+    /// Puts a mark on record, and before it the totals that have changed.
+    fn tell(&mut self, event: Event, mark: Mark) {
+        for total in mark.totals() {
+            if self.remember(total) {
+                push(self.lane, &Event::Total(total));
+            }
+        }
+        push(self.lane, &event);
+        self.newest = mark;
+    }
+
+    /// Whether this total is news.
+    fn remember(&mut self, total: StageTotal) -> bool {
+        match self.told.iter_mut().find(|told| told.stage == total.stage) {
+            Some(told) if *told == total => false,
+            Some(told) => {
+                *told = total;
+                true
+            }
+            None => {
+                self.told.push(total);
+                true
+            }
+        }
+    }
+}
+
+/// Puts an event on a lane, and wakes the flusher when that is due.
+#[inline]
+pub(crate) fn push(lane: Lane, event: &Event) {
+    if lane.push_event(event) == Pushed::Wake {
+        wake_flusher();
+    }
+}

@@ -1,0 +1,53 @@
+//! Forks: a child is a clean slate, and no lock is held in it that nobody will release.
+
+#![expect(unsafe_code, reason = "only the C library can run code around a fork")]
+
+use std::cell::RefCell;
+use std::sync::MutexGuard;
+
+use crate::recorder::{self, RecorderLocks};
+use crate::session::{Session, session};
+use crate::stage::{StageNames, names};
+
+/// Every lock of this crate that another thread could hold while this one forks.
+struct Held {
+    // In the order they are taken anywhere in this crate.
+    session: MutexGuard<'static, Session>,
+    _recorder: RecorderLocks,
+    _names: MutexGuard<'static, StageNames>,
+}
+
+thread_local! {
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+/// Makes forks safe from now on; done once.
+pub(crate) fn stand_by() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the handlers take and release locks in the forking thread, and store to atomics.
+        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+    });
+}
+
+extern "C" fn before() {
+    // No unwinding may leave a C callback; without the locks the child only risks what it risked before.
+    let _ = std::panic::catch_unwind(|| {
+        let held = Held { session: session(), _recorder: recorder::lock_all(), _names: names() };
+        let _ = HELD.try_with(|place| place.replace(Some(held)));
+    });
+}
+
+extern "C" fn in_parent() {
+    let _ = std::panic::catch_unwind(|| HELD.try_with(RefCell::take));
+}
+
+extern "C" fn in_child() {
+    let was_on = recorder::begin_anew_in_child();
+    let _ = std::panic::catch_unwind(|| {
+        let held = HELD.try_with(RefCell::take).ok().flatten();
+        if let Some(mut held) = held {
+            held.session.begin_anew_in_child(was_on);
+        }
+    });
+}

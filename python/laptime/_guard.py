@@ -1,0 +1,89 @@
+"""Guard: what stands between a hook of ours and the user's program."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from . import _native
+
+# Hooks that could not attach or were switched off, with the reason; told in the run.
+troubles: dict[str, str] = {}
+
+
+def safely(note: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a note-taking function harmless: it gives `None` instead of raising, and is off from then on."""
+    name = note.__name__.strip("_")
+    off = False
+
+    @functools.wraps(note)
+    def harmless(*args: Any) -> Any:
+        nonlocal off
+        if off:
+            return None
+        try:
+            return note(*args)
+        except Exception as error:
+            off = True
+            broken(name, error)
+            return None
+
+    return harmless
+
+
+def broken(name: str, error: BaseException) -> None:
+    """Keeps the reason why a hook is off, and tells the run."""
+    try:
+        troubles[name] = f"{type(error).__name__}: {error}"
+        tell_troubles()
+    except Exception:  # Nothing is left to be told.
+        pass
+
+
+def tell_troubles() -> None:
+    """Puts the hooks that do not work on record with the fit that is open."""
+    if troubles:
+        _native.fit_update({f"hook_off_{name}": reason for name, reason in troubles.items()})
+
+
+def attach(name: str, hook: Callable[[], None]) -> None:
+    """Attaches one hook; one that cannot leaves the others alone."""
+    try:
+        hook()
+    except Exception as error:
+        broken(name, error)
+
+
+def replace(owner: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:
+    """Puts a plain function that calls the original in an attribute's place."""
+    original = getattr(owner, name)
+    if getattr(original, "_laptime", False):
+        return
+    replacement = functools.wraps(original)(make(original))
+    replacement._laptime = True  # type: ignore[attr-defined]
+    setattr(owner, name, replacement)
+
+
+def codes_of(module: ModuleType) -> set[CodeType]:
+    """The code of every function of a module, those inside functions and classes too."""
+    found: set[CodeType] = set()
+    waiting: list[Any] = [
+        value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__
+    ]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, type):
+            waiting.extend(vars(value).values())
+        elif isinstance(value, (staticmethod, classmethod)):
+            waiting.append(value.__func__)
+        elif isinstance(value, property):
+            waiting.append(value.fget)
+        elif isinstance(value, FunctionType):
+            waiting.append(value.__code__)
+            waiting.append(getattr(value, "__wrapped__", None))
+        elif isinstance(value, CodeType) and value not in found:
+            found.add(value)
+            waiting.extend(value.co_consts)
+    return found

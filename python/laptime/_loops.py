@@ -1,0 +1,182 @@
+"""Loops: which `for` loop around an optimizer step counts the epochs, found from the code."""
+
+from __future__ import annotations
+
+import dis
+import re
+import sys
+from dataclasses import dataclass
+from inspect import CO_OPTIMIZED
+from types import CodeType, FrameType
+from typing import Any
+
+# Frames looked through for the epoch loop; trainers written as classes are five to ten deep.
+MOST_FRAMES = 32
+
+# `epoch`, `n_epoch`, `current_epoch`, `ep`: a name that says what the loop counts.
+_EPOCH_NAME = re.compile(r"epoch|^_?ep$", re.IGNORECASE)
+
+# Reading `frame.f_locals` refreshes the dictionary that these hand out, which the user may have kept.
+_HANDS_OUT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
+
+# From 3.13 on `f_locals` is a view that reads one variable; before, it copies them all.
+_LOCALS_ARE_A_VIEW = sys.version_info >= (3, 13)
+
+# Code that is never the user's loop.
+_FOREIGN = ("torch", "laptime")
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop of a code object: the bytes of its body, and the variable it sets."""
+
+    start: int
+    end: int
+    variable: str | None
+
+    def encloses(self, instruction: int) -> bool:
+        return self.start <= instruction < self.end
+
+    @property
+    def counts_epochs(self) -> bool:
+        return self.variable is not None and _EPOCH_NAME.search(self.variable) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An epoch loop as seen from an optimizer step: so many callers up, this loop of this code."""
+
+    callers_up: int
+    code: CodeType
+    loop: Loop
+
+
+_loops: dict[CodeType, tuple[Loop, ...]] = {}
+
+
+def loops_of(code: CodeType) -> tuple[Loop, ...]:
+    """The loops of a code object from the innermost; found once."""
+    known = _loops.get(code)
+    if known is None:
+        known = _loops[code] = tuple(sorted(_find_loops(code), key=lambda loop: loop.end - loop.start))
+    return known
+
+
+def forget() -> None:
+    """Lets go of the code that was looked at."""
+    _loops.clear()
+
+
+def _find_loops(code: CodeType) -> list[Loop]:
+    instructions = list(dis.get_instructions(code))
+    heads = {step.offset for step in instructions if step.opname == "FOR_ITER"}
+    found: dict[int, Loop] = {}
+    for at, step in enumerate(instructions):
+        if step.opname == "FOR_ITER":
+            found[step.offset] = Loop(step.offset, step.argval, _variable(instructions[at + 1 : at + 8]))
+        elif "JUMP_BACKWARD" in step.opname and step.argval not in heads:
+            # A `while` loop: it has no variable, but a loop around it may count epochs.
+            known = found.get(step.argval)
+            end = step.offset + 2 if known is None else max(known.end, step.offset + 2)
+            found[step.argval] = Loop(step.argval, end, None)
+    return list(found.values())
+
+
+def _variable(targets: list[dis.Instruction]) -> str | None:
+    """The variable a loop sets; of several the one named like an epoch, else the first."""
+    names: list[str] = []
+    left = 1
+    for step in targets:
+        if step.opname == "UNPACK_SEQUENCE":
+            left += step.argval - 1
+        elif step.opname.startswith("STORE_FAST_STORE_FAST"):
+            names.extend(step.argval)
+            left -= 2
+        elif step.opname.startswith("STORE_FAST_LOAD_FAST"):
+            names.append(step.argval[0])
+            left -= 1
+        elif step.opname in ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"):
+            names.append(step.argval)
+            left -= 1
+        else:
+            break
+        if left <= 0:
+            break
+    return next((name for name in names if _EPOCH_NAME.search(name)), names[0] if names else None)
+
+
+def enclosing(frame: FrameType | None) -> list[tuple[int, FrameType, Loop]]:
+    """The loops the calling frames stand in, from the innermost, with how many callers up each is."""
+    found = []
+    for callers_up in range(MOST_FRAMES):
+        if frame is None:
+            break
+        if not _is_foreign(frame):
+            at = frame.f_lasti
+            loops = (loop for loop in loops_of(frame.f_code) if loop.encloses(at))
+            found.extend((callers_up, frame, loop) for loop in loops)
+        frame = frame.f_back
+    return found
+
+
+def _is_foreign(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _FOREIGN
+
+
+def identity(frame: FrameType, loop: Loop) -> tuple[int, CodeType, int]:
+    """Tells one running loop from another for as long as its frame lives."""
+    return (id(frame), frame.f_code, loop.start)
+
+
+def epoch_place(frame: FrameType | None, around_birth: frozenset[Any]) -> Place | None:
+    """The epoch loop around an optimizer step.
+
+    A loop that encloses the making of the optimizer (`around_birth`) repeats whole trainings, so it is
+    none, unless its variable is named like an epoch.
+    """
+    loops = enclosing(frame)
+    named = next((found for found in loops if found[2].counts_epochs), None)
+    if named is None:
+        inside = [found for found in loops if identity(found[1], found[2]) not in around_birth]
+        named = inside[1] if len(inside) > 1 and inside[1][2].variable is not None else None
+    if named is None or not _may_read(named[1]):
+        return None
+    return Place(named[0], named[1].f_code, named[2])
+
+
+def _may_read(frame: FrameType) -> bool:
+    return not _copies_locals(frame) or not _uses_locals(frame.f_code)
+
+
+def _uses_locals(code: CodeType) -> bool:
+    """Whether the code calls something that hands out its variables; `model.eval()` does not."""
+    if _HANDS_OUT_LOCALS.isdisjoint(code.co_names):
+        return False
+    names = (step for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    return any(step.argval in _HANDS_OUT_LOCALS for step in names)
+
+
+def _copies_locals(frame: FrameType) -> bool:
+    """Whether reading a variable copies them all: in functions, before Python 3.13."""
+    return not _LOCALS_ARE_A_VIEW and bool(frame.f_code.co_flags & CO_OPTIMIZED)
+
+
+def epoch_now(frame: FrameType | None, place: Place) -> tuple[int, Any] | None:
+    """Which turn of the epoch loop this is; `None` when the step is called from elsewhere."""
+    for _ in range(place.callers_up):
+        if frame is None:
+            return None
+        frame = frame.f_back
+    if frame is None or frame.f_code is not place.code or not place.loop.encloses(frame.f_lasti):
+        return None
+    return (id(frame), _value(frame, place.loop.variable))
+
+
+def _value(frame: FrameType, name: str | None) -> Any:
+    """A variable of a frame, as something that can be kept: a number, or the identity of anything else."""
+    variables = frame.f_locals
+    value = variables.get(name)
+    if _copies_locals(frame) and sys.gettrace() is None:
+        # The copy would keep the user's tensors alive. A debugger writes it back, so then it stays.
+        variables.clear()
+    return value if type(value) in (int, str, float) else id(value)

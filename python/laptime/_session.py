@@ -1,0 +1,154 @@
+"""The session: when this process starts and ends recording."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+from laptime import _native
+from laptime._native import lap as _native_lap
+from laptime._settings import Settings, settings
+
+TYPE_CHECKING = False  # Type checkers know the name; importing `typing` costs 10 ms.
+if TYPE_CHECKING:
+    from multiprocessing.util import Finalize
+
+RUN_VARIABLE = "LAPTIME_RUN"
+
+_settings: Settings | None = None
+_pid = 0
+"""The process that made the run; a forked child's own end tells nobody."""
+_exported: str | None = None
+_finalizer: Finalize | None = None
+
+
+def init(
+    *,
+    dir: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    quiet: bool | None = None,
+    disabled: bool | None = None,
+) -> bool:
+    """Starts recording now; says whether this process is being recorded.
+
+    Implicit at the first use of laptime. Arguments beat `LAPTIME_DIR`, `LAPTIME_NAME`, `LAPTIME_QUIET`
+    and `LAPTIME_DISABLED`, which beat `[tool.laptime]` in pyproject.toml. A second call changes nothing.
+    """
+    global _settings
+    if _settings is None or not _native.is_active():
+        _settings = settings(dir, name, quiet, disabled)
+    if _settings.disabled:
+        return False
+    return _start(_settings)
+
+
+def ensure_armed() -> None:
+    """Lets recording start with the first record, unless it has, or is off."""
+    global _settings
+    if _settings is None:
+        _settings = settings()
+        if not _settings.disabled:
+            _stand_by()
+            _native.arm(_options(_settings))
+
+
+def ensure_started() -> bool:
+    """Starts recording where it is wanted: a loop over epochs or batches is a training."""
+    if _settings is None:
+        return init()
+    return not _settings.disabled and (_native.run_folder() is not None or _start(_settings))
+
+
+def lap(name: str) -> None:
+    """Books the time since the last lap on the stage with this name.
+
+    The first lap counts from where the stage, epoch or batch around it began.
+    """
+    ensure_armed()
+    sys.modules["laptime"].lap = _native_lap  # type: ignore[attr-defined]
+    _native_lap(name)
+
+
+def measured(metric: str, value: float) -> None:
+    """Tells how well the model does: `loss`, `accuracy`, `validation_loss` or `validation_accuracy`."""
+    ensure_armed()
+    try:
+        _native.measured(metric, float(value))
+    except (TypeError, ValueError):
+        pass  # What is no number is not worth ending a training for.
+
+
+def finish(status: str = "finished", message: str | None = None) -> str | None:
+    """Ends recording; gives the run's folder, if there is one. Implicit at the end of the process."""
+    global _exported
+    if _exported is not None and os.environ.get(RUN_VARIABLE) == _exported:
+        del os.environ[RUN_VARIABLE]
+    _exported = None
+    return _native.finish(status, message)
+
+
+def _start(settings: Settings) -> bool:
+    global _exported
+    _stand_by()
+    started = _native.start(_options(settings))
+    folder = _native.run_folder()
+    if folder is not None and RUN_VARIABLE not in os.environ:
+        # Processes that this one starts, such as spawned loader workers, join the run.
+        os.environ[RUN_VARIABLE] = _exported = folder
+    return started
+
+
+def _options(settings: Settings) -> dict[str, object]:
+    command = [os.path.basename(sys.orig_argv[0]), *sys.orig_argv[1:]] if sys.orig_argv else sys.argv
+    return {"dir": settings.dir, "name": settings.name, "command": list(command)}
+
+
+def _stand_by() -> None:
+    """Sees to it that the end of this process, and of those it forks, is told."""
+    global _pid
+    if _pid:
+        return
+    _pid = os.getpid()
+    atexit.register(_at_exit)
+    os.register_at_fork(after_in_child=_in_child)
+    if "multiprocessing" in sys.modules:
+        _finish_with_multiprocessing()
+
+
+def _in_child() -> None:
+    # Forked children of multiprocessing skip atexit, but run their finalizers.
+    global _exported
+    _exported = None
+    if "multiprocessing" in sys.modules:
+        _finish_with_multiprocessing()
+
+
+def _finish_with_multiprocessing() -> None:
+    global _finalizer
+    from multiprocessing.util import Finalize
+
+    _finalizer = Finalize(None, _finish_quietly, exitpriority=0)
+
+
+def _finish_quietly() -> None:
+    if os.getpid() != _pid:
+        _native.finish("finished", None)
+
+
+def _at_exit() -> None:
+    folder = finish(*_ending())
+    makes_noise = folder is not None and _settings is not None and not _settings.quiet
+    if makes_noise and os.getpid() == _pid and RUN_VARIABLE not in os.environ:
+        shown = os.path.relpath(folder)
+        shown = folder if shown.startswith("..") else shown
+        print(f"laptime: run kept in {shown}; `laptime report` shows it", file=sys.stderr)
+
+
+def _ending() -> tuple[str, str | None]:
+    """How the interpreter ends, as far as it can be seen from inside."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if error is None:
+        return "finished", None
+    words = f"{type(error).__name__}: {error}".rstrip(": ")
+    return ("killed" if isinstance(error, KeyboardInterrupt) else "failed"), words

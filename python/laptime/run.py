@@ -1,0 +1,82 @@
+"""Runs that were recorded."""
+
+from __future__ import annotations
+
+import os
+
+from laptime import _native
+
+TYPE_CHECKING = False  # Type checkers know the name; importing `typing` costs 10 ms.
+if TYPE_CHECKING:
+    from typing import Any
+
+    import pandas
+
+
+class Run:
+    """A recorded run; what it holds is the document that `laptime report --json` writes."""
+
+    __slots__ = ("_document", "_text", "path")
+
+    def __init__(self, path: str, document: dict[str, Any], text: str) -> None:
+        self.path = path
+        self._document = document
+        self._text = text
+
+    @property
+    def fits(self) -> list[dict[str, Any]]:
+        """The trainings within the run."""
+        return self._document["fits"]
+
+    @property
+    def epochs(self) -> list[dict[str, Any]]:
+        """Every epoch of every fit."""
+        return self._document["epochs"]
+
+    @property
+    def ledger(self) -> list[dict[str, Any]]:
+        """Where the wall time went; the seconds add up to `wall_s`."""
+        return self._document["ledger"]
+
+    @property
+    def wall_s(self) -> float:
+        """How long the run took, seconds."""
+        return self._document["wall_s"]
+
+    @property
+    def status(self) -> str:
+        """`running`, `finished`, `failed` or `killed`."""
+        return self._document["run"]["status"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole report."""
+        return self._document
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row an epoch, one column a stage in seconds; needs pandas."""
+        import pandas
+
+        plain = [{k: v for k, v in epoch.items() if k != "stages"} for epoch in self.epochs]
+        stages = [epoch["stages"] for epoch in self.epochs]
+        rows = [row | {f"{k}_s": v for k, v in own.items()} for row, own in zip(plain, stages)]
+        return pandas.DataFrame(rows)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<laptime.Run {os.path.basename(self.path)} {self.status}>"
+
+
+def load(run: str | None = None, *, dir: str | os.PathLike[str] | None = None) -> Run:
+    """The run with this id or name, or the latest."""
+    import json
+
+    path, document, text = _native.show_run(run, _folder(dir))
+    return Run(path, json.loads(document), text)
+
+
+def _folder(dir: str | os.PathLike[str] | None) -> str | None:
+    from laptime._settings import settings
+
+    return settings(dir=dir).dir

@@ -1,0 +1,113 @@
+"""The package itself: what it costs to import, what it exports, and runs that are loaded."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Script
+
+import laptime
+from laptime import _native
+
+ROOT = Path(laptime.__file__).parent
+
+
+def test_importing_is_quick_and_imports_no_framework() -> None:
+    source = """
+import sys, time
+before = set(sys.modules)
+began = time.perf_counter()
+import laptime
+print(time.perf_counter() - began)
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+"""
+    times = []
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+        seconds, modules = done.stdout.splitlines()
+        times.append(float(seconds))
+    assert min(times) <= 0.030, times
+    heavy = {"torch", "numpy", "pandas", "jax", "tensorflow", "keras", "asyncio", "multiprocessing"}
+    assert not heavy & set(modules.split())
+
+
+def test_stubs_say_what_the_built_module_has() -> None:
+    path = Path(__file__).parents[1] / "stubs.py"
+    spec = importlib.util.spec_from_file_location("stubs", path)
+    stubs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(stubs)
+    written = path.parent / "laptime" / "_native.pyi"
+    assert written.read_text() == stubs.text(), f"run `python {path}`"
+
+
+def test_a_run_is_loaded_and_shown_like_the_command_does(script: Script) -> None:
+    done = script(
+        """
+        import laptime
+        for epoch in laptime.epochs(2, label="tiny"):
+            for batch in laptime.batches(range(3)):
+                pass
+        """
+    )
+    run = done.run
+    assert run.status == "finished" and len(run.fits) == 1 and len(run.epochs) == 2
+    assert json.loads(json.dumps(run.to_dict()))["schema"] == "laptime.report/1"
+    assert repr(run).startswith("<laptime.Run 20")
+    command = [sys.executable, "-m", "laptime", "report", "--dir", str(done.folder)]
+    shown = subprocess.run(command, capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.strip() == str(run)
+    assert laptime.load(Path(run.path).name, dir=done.folder).path == run.path
+
+
+def test_a_run_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no run"):
+        laptime.load(dir=tmp_path)
+
+
+def test_epochs_as_a_table(script: Script) -> None:
+    pandas = pytest.importorskip("pandas")
+    done = script("import laptime\nfor _ in laptime.epochs(2):\n    list(laptime.batches([1]))")
+    table = done.run.to_pandas()
+    assert isinstance(table, pandas.DataFrame) and len(table) == 2 and "wall_s" in table
+
+
+def test_the_command_ends_with_its_own_codes(tmp_path: Path) -> None:
+    for arguments, code in [(["--version"], 0), (["nonsense"], 2), (["report", "--dir", "x"], 2)]:
+        command = [sys.executable, "-m", "laptime", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+
+
+def test_hooks_never_raise_without_a_recorder() -> None:
+    if _native.is_active():
+        pytest.skip("another test records in this process")
+    assert _native.mark() == 0
+    assert _native.fit_begin({"rows": "many", 3: 4}) == -1
+    assert _native.epoch_begin(17) == -1
+    _native.epoch_end(17)
+    _native.book_since(17, 9)
+    _native.exit(60_000)
+    _native.step(5, 3, 1, float("nan"))
+    _native.count("no such counter", 1)
+    _native.measured("no such metric", 1.0)
+    _native.fit_update({})
+    _native.fit_end()
+    assert _native.finish() is None
+
+
+def test_any_number_of_names_is_fine(script: Script) -> None:
+    done = script(
+        """
+        import laptime
+        for number in range(1000):
+            with laptime.stage(f"stage {number} \\U0001f3c1" * 10):
+                pass
+        """
+    )
+    assert sum(row["count"] for row in done.run.ledger if row["stage"] == "<other>") >= 700

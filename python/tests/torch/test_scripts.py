@@ -1,0 +1,113 @@
+"""Scripts written like people write them: the same with hooks as without, and counted right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from .conftest import Recorded, run_both
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a script does, by hand: for each fit its epochs, steps and samples an epoch."""
+
+    command: str
+    # (epochs, steps an epoch, samples an epoch) of each fit.
+    fits: tuple[tuple[int, int, int], ...]
+    rows: int | None = None
+    parameters: int | None = None
+    code: int = 0
+    stages: tuple[str, ...] = ("forward", "backward", "optimizer")
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.command.replace(".py", "").replace(" ", "-")
+
+
+LOADED = ("data_wait", "forward", "backward", "optimizer")
+
+EXPECTED = [
+    Expected("loader.py", ((3, 13, 800),), 800, 2372, stages=(*LOADED, "loss", "evaluate", "checkpoint")),
+    Expected("whole_tensor.py", ((20, 1, 2000),), 2000, 16897, stages=("forward", "evaluate")),
+    Expected("sliced.py", ((4, 21, 1010),), 1010, 21),
+    Expected("accumulate.py", ((3, 10, 640),), 640, 577, stages=LOADED),
+    Expected("discarded.py", ((3, 10, 640),), 640, settings={"discarded_gradients": "87"}),
+    Expected("amp.py", ((2, 10, 320),), 320, 577, stages=LOADED),
+    Expected("compiled.py full hooked", ((3, 5, 200),), 200, 833),
+    Expected("compiled.py method", ((3, 5, 200),), 200, 833, stages=(*LOADED, "evaluate")),
+    Expected("compiled_function.py", ((4, 4, 512),), 512, 66561, stages=LOADED),
+    Expected("compiled_step.py", ((3, 10, 0),), None, 161, stages=("backward", "optimizer")),
+    Expected("gan.py", ((2, 9, 288),), 300, 377, stages=(*LOADED, "loss")),
+    Expected("lbfgs.py", ((6, 1, 400),), 400, 241),
+    Expected("workers.py 1 fork", ((2, 10, 240),), 240, 5, stages=LOADED),
+    Expected("workers.py 2 fork persistent", ((2, 10, 240),), 240, 5, stages=LOADED),
+    Expected("workers.py 1 spawn persistent", ((2, 10, 240),), 240, 5, stages=LOADED),
+    Expected("workers.py 2 forkserver persistent", ((2, 10, 240),), 240, 5, stages=LOADED),
+    Expected("workers.py 0 iterable", ((2, 10, 240),), None, 5, stages=LOADED),
+    Expected("workers.py 2 fork iterable", ((2, 10, 240),), None, 5, stages=LOADED),
+    Expected("fits.py", ((2, 5, 100), (2, 10, 200), (2, 20, 400)), 100, 9, stages=LOADED),
+    Expected("sizes_without_loader.py", ((3, 3, 120), (3, 3, 120)), 120, 9),
+    Expected("raises.py", ((2, 10, 100),), 100, 9, code=1),
+    Expected("leaves_early.py", ((3, 12, 120),), 200, 9, code=3),
+    Expected("teacher.py", ((2, 10, 300),), 300, 34, stages=(*LOADED, "evaluate")),
+    Expected("two_loaders.py", ((2, 12, 120),), 120, 9, stages=LOADED),
+    Expected("functional.py", ((8, 1, 0),), None, 5),
+    Expected("by_hand.py", ((2, 5, 100), (2, 5, 0)), None, 9, stages=LOADED),
+]
+
+
+@pytest.mark.parametrize("expected", EXPECTED, ids=lambda expected: expected.name)
+def test_script(expected: Expected, tmp_path: Path) -> None:
+    bare, recorded = run_both(expected.command.split(), tmp_path)
+    assert recorded.ending.code == bare.code == expected.code, recorded.ending.stderr[-2000:]
+    assert recorded.ending.stdout == bare.stdout
+    assert "Exception ignored" not in recorded.ending.stderr
+    check_counts(expected, recorded)
+    check_closing(recorded)
+    check_clock(recorded)
+
+
+def check_counts(expected: Expected, recorded: Recorded) -> None:
+    report = recorded.report
+    found = [
+        [(epoch["steps"], epoch["samples"]) for epoch in report["epochs"] if epoch["fit"] == fit["index"]]
+        for fit in report["fits"]
+    ]
+    wanted = [[(steps, samples)] * epochs for epochs, steps, samples in expected.fits]
+    if expected.command == "raises.py":
+        # It fails in the fifth step of the second epoch.
+        wanted = [[(10, 100), (4, 40)]]
+    assert found == wanted
+    fit = report["fits"][0]
+    assert fit["framework"] == "torch"
+    assert fit["rows"] == expected.rows
+    assert expected.parameters is None or fit["parameters"] == expected.parameters
+    for stage in expected.stages:
+        assert recorded.stage(stage)["seconds"] > 0, stage
+    settings = fit["settings"]
+    assert {name: settings.get(name) for name in expected.settings} == expected.settings
+    assert ("discarded_gradients" in settings) == ("discarded_gradients" in expected.settings)
+    assert not [name for name in settings if name.startswith("hook_off")], settings
+
+
+def check_closing(recorded: Recorded) -> None:
+    report = recorded.report
+    total = sum(row["seconds"] for row in report["ledger"])
+    assert total == pytest.approx(report["wall_s"], rel=0.001)
+    for epoch in report["epochs"]:
+        assert sum(epoch["stages"].values()) == pytest.approx(epoch["wall_s"], rel=0.001, abs=1e-6)
+
+
+def check_clock(recorded: Recorded) -> None:
+    """Epoch times against the script's own clock; a busy machine may stop us between the two readings."""
+    pairs = list(zip(recorded.epochs, recorded.clock, strict=False))
+    apart = [
+        (epoch["wall_s"], told)
+        for epoch, told in pairs
+        if abs(epoch["wall_s"] - told) > 0.02 * told + 0.002
+    ]
+    assert len(apart) <= len(pairs) // 4, apart
