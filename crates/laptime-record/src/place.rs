@@ -23,7 +23,7 @@ pub(crate) struct Place {
     pub(crate) made: io::Result<PathBuf>,
     pub(crate) log: LogName,
     /// What this process knows of a run that it joined.
-    pub(crate) told: Option<RunMeta>,
+    pub(crate) told: Option<Box<RunMeta>>,
     process: ProcessIdentity,
     joined: u32,
 }
@@ -51,7 +51,7 @@ impl Place {
             made: Ok(invitation.run.clone()),
             folder: invitation.run,
             log: LogName::of(rank, &process, joined),
-            told: Some(options.meta.clone()),
+            told: Some(Box::new(options.meta.clone())),
             process,
             joined,
         }

@@ -14,6 +14,7 @@ use std::mem::size_of;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use laptime_core::{
     Anchor, Counter, Event, FIRST_USER_STAGE, LaneState, MAX_STAGES, Metric, OpenStage, ProcessFacts,
@@ -37,6 +38,10 @@ const MAGIC: u64 = u64::from_le_bytes(*b"LTRING\x01\x00");
 /// A stage or thread name in the ring: a length byte and up to 63 bytes.
 const NAME_WORDS: usize = 8;
 const PATH_WORDS: usize = 256;
+/// How a ring's file name ends while it is being made, which takes a millisecond.
+const UNFINISHED: &str = "unfinished";
+/// A ring that is still unfinished after this has no maker any more.
+const LONGEST_MAKING: Duration = Duration::from_secs(60);
 /// All rings of a user may take this share of what is free: loader workers need shared memory too.
 const SHARE_OF_FREE: u64 = 16;
 
@@ -410,20 +415,26 @@ impl Ring {
         RealDisk.create_folder(&folder)?;
         refuse_foreign(&folder)?;
         refuse_when_scarce(&folder)?;
-        let path = folder.join(format!("{}.ring", random_name()?));
+        let path = folder.join(ring_name(&identity.run)?);
+        // Under another name until it is whole: what a kill leaves half-made is then known as such.
+        let unfinished = path.with_extension(UNFINISHED);
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create_new(true)
             .mode(0o600)
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(&path)?;
-        let ring = Self::map_new(&file, &path).inspect_err(|_| {
+            .open(&unfinished)?;
+        let finish = || {
+            let ring = Self::map_new(&file, &path)?;
+            ring.memory().header.fill(identity);
+            fs::rename(&unfinished, &path)?;
+            Ok(ring)
+        };
+        finish().inspect_err(|_: &io::Error| {
             // The error that is returned says why; a ring that could not be made must not stay behind.
-            let _ = fs::remove_file(&path);
-        })?;
-        ring.memory().header.fill(identity);
-        Ok(ring)
+            let _ = fs::remove_file(&unfinished);
+        })
     }
 
     fn map_new(file: &File, path: &Path) -> io::Result<Self> {
@@ -597,11 +608,33 @@ impl RingHeader {
     }
 }
 
+/// The name of a new ring: the run's id, so that a run's rings are found by their names, and 128 random bits.
+fn ring_name(run: &Path) -> io::Result<String> {
+    let id = run.file_name().unwrap_or_default().to_string_lossy();
+    Ok(format!("{id}.{}.ring", random_name()?))
+}
+
 /// The rings of this user's processes that record into a run.
 pub(crate) fn rings_of(run: &Path) -> Vec<Ring> {
     let Ok(entries) = fs::read_dir(ring_directory()) else { return Vec::new() };
-    let rings = entries.flatten().filter_map(|entry| Ring::open(&entry.path()).ok());
+    let beginning = format!("{}.", run.file_name().unwrap_or_default().to_string_lossy());
+    let of_run =
+        entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&beginning));
+    let rings = of_run.filter_map(|entry| Ring::open(&entry.path()).ok());
     rings.filter(|ring| ring.header().identity().run == run).collect()
+}
+
+/// Removes what processes left that were killed while they made their ring.
+pub(crate) fn remove_unfinished_rings() {
+    let Ok(entries) = fs::read_dir(ring_directory()) else { return };
+    for entry in entries.flatten() {
+        let unfinished = entry.path().extension().is_some_and(|extension| extension == UNFINISHED);
+        let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|at| at.elapsed());
+        if unfinished && matches!(age, Ok(Ok(age)) if age > LONGEST_MAKING) {
+            // Another command may have been faster.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Where this user's rings are.

@@ -9,13 +9,14 @@ use laptime_core::{Record, Ticks};
 use crate::block::BlockKind;
 use crate::disk::RealDisk;
 use crate::reader::{LogReader, RunReader};
-use crate::ring::{Ring, RingIdentity, ring_directory};
+use crate::ring::{Ring, RingIdentity, remove_unfinished_rings, ring_directory};
 use crate::writer::LogWriter;
 
 /// Salvages every ring of this user whose process is dead; says how many there were.
 ///
 /// A ring whose run cannot be written is left for another time; one whose run is gone is removed.
 pub fn salvage_rings() -> usize {
+    remove_unfinished_rings();
     salvage_where(&|_| true)
 }
 

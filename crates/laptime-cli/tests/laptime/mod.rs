@@ -1,0 +1,55 @@
+//! Runs the built `laptime` in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The program, with nothing from the environment that changes what it does.
+pub(crate) fn laptime(folder: &Path, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_laptime"));
+    command.args(words.split_whitespace()).current_dir(folder);
+    for variable in ["LAPTIME_DIR", "NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// What a finished command said.
+pub(crate) struct Said {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: Option<i32>,
+}
+
+/// Runs the program to its end.
+pub(crate) fn run(folder: &Path, words: &str) -> Said {
+    said(laptime(folder, words).output().unwrap())
+}
+
+pub(crate) fn said(output: Output) -> Said {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Said { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+}
+
+/// The report of a command that was given `--json`.
+#[allow(dead_code, reason = "not every test file reads JSON")]
+pub(crate) fn json(said: &Said) -> serde_json::Value {
+    serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}\n{}\n{}", said.out, said.err))
+}
+
+/// The recorded runs that tests share.
+#[allow(dead_code, reason = "not every test file uses them")]
+pub(crate) fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/runs").canonicalize().unwrap()
+}
+
+/// The ledger adds up to the wall time, and nearly all of it is claimed.
+#[allow(dead_code, reason = "not every test file has a ledger")]
+pub(crate) fn assert_closes(report: &serde_json::Value) {
+    let wall = report["wall_s"].as_f64().unwrap();
+    let rows = report["ledger"].as_array().unwrap();
+    let seconds = |row: &serde_json::Value| row["seconds"].as_f64().unwrap();
+    let sum: f64 = rows.iter().map(seconds).sum();
+    assert!((sum / wall - 1.0).abs() < 1e-3, "the ledger has {sum} s of {wall} s");
+    let unaccounted: f64 = rows.iter().filter(|row| row["stage"] == "unaccounted").map(seconds).sum();
+    assert!(unaccounted < 0.05 * wall, "{unaccounted} s of {wall} s are unaccounted");
+}

@@ -1,0 +1,111 @@
+//! `laptime report` on recorded runs: the whole text, to the letter.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod laptime;
+
+use std::process::Stdio;
+
+use laptime::{assert_closes, fixtures, json, run};
+
+fn shown(words: &str) -> String {
+    let said = run(&fixtures(), &format!("report --dir . {words}"));
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    said.out
+}
+
+#[test]
+fn a_finished_training() {
+    insta::assert_snapshot!(shown("demo"));
+}
+
+#[test]
+fn several_sizes_in_one_run_with_the_law_through_them() {
+    insta::assert_snapshot!(shown("sizes"));
+}
+
+#[test]
+fn a_killed_training_names_the_stage_it_died_in() {
+    insta::assert_snapshot!(shown("killed"));
+}
+
+#[test]
+fn a_failed_training_says_why() {
+    insta::assert_snapshot!(shown("failed"));
+}
+
+#[test]
+fn a_run_is_found_by_the_beginning_of_its_id_and_the_latest_without_one() {
+    assert_eq!(shown("f3ad"), shown("demo"));
+    assert_eq!(shown("20261115T104746Z-f3ad63bb"), shown("demo"));
+    assert_eq!(shown(""), shown("killed"));
+}
+
+#[test]
+fn every_recorded_run_closes_and_has_the_fields_users_rely_on() {
+    for name in ["demo", "sizes", "killed", "failed"] {
+        let report = json(&run(&fixtures(), &format!("report --dir . --json {name}")));
+        assert_eq!(report["schema"], "laptime.report/1");
+        assert_closes(&report);
+        let fields = [
+            "run",
+            "wall_s",
+            "ledger",
+            "device_ledger",
+            "fits",
+            "epochs",
+            "steps",
+            "workers",
+            "memory",
+            "transfer",
+            "time_left",
+            "overhead",
+            "findings",
+            "warnings",
+        ];
+        for field in fields {
+            assert!(report.get(field).is_some(), "{name} has no {field}");
+        }
+        for epoch in report["epochs"].as_array().unwrap() {
+            let sum: f64 = epoch["stages"].as_object().unwrap().values().map(|s| s.as_f64().unwrap()).sum();
+            let wall = epoch["wall_s"].as_f64().unwrap();
+            assert!((sum / wall - 1.0).abs() < 1e-3, "{name}: an epoch's stages have {sum} s of {wall} s");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_shown_says_why_and_what_to_type() {
+    let refused = |words: &str| {
+        let said = run(&fixtures(), words);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
+        said.err
+    };
+    insta::assert_snapshot!(refused("report --dir . nothing"), @r"
+    error: could not report on `nothing`
+      because: no run is called `nothing`
+      hint: `laptime runs` lists them
+    ");
+    insta::assert_snapshot!(refused("report --dir . 20261115T104749Z"), @r"
+    ");
+    insta::assert_snapshot!(refused("report --dir ./nowhere"), @r"
+    ");
+    insta::assert_snapshot!(refused("report --dir . --jsn"), @r"
+    ");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child =
+        laptime::laptime(&fixtures(), "report --dir . sizes").stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn colour_comes_only_when_asked_for_and_ascii_only_where_the_locale_has_no_more() {
+    assert!(!shown("demo").contains('\u{1b}'));
+    assert!(shown("demo --color always").contains('\u{1b}'));
+    let ascii = laptime::laptime(&fixtures(), "report --dir . demo").env("LC_ALL", "C").output().unwrap();
+    assert!(ascii.stdout.is_ascii(), "{}", String::from_utf8_lossy(&ascii.stdout));
+}
