@@ -127,7 +127,7 @@ impl<'a> Supervised<'a> {
     pub(crate) fn meta(&self, meta: &RunMeta, processes: &[Process]) -> RunMeta {
         let ranks = processes.iter().filter(|process| process.facts.role == Role::Trainer);
         let highest = ranks.map(|process| process.facts.rank.saturating_add(1)).max().unwrap_or(1);
-        let told = self.process.facts.told.clone().unwrap_or_default();
+        let told = self.process.facts.told.as_deref().cloned().unwrap_or_default();
         let empty = meta.frameworks.is_empty();
         RunMeta {
             ranks: meta.ranks.max(highest).max(told.ranks),

@@ -108,7 +108,7 @@ pub struct ProcessFacts {
     pub ring: Option<String>,
     /// What a process that joined a run knows of it and its maker did not, such as device and engine.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub told: Option<crate::RunMeta>,
+    pub told: Option<Box<crate::RunMeta>>,
     /// The parent's pid, of a process that joined the run beside its rank's own, such as a loader worker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,

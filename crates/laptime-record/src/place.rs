@@ -24,7 +24,7 @@ pub(crate) struct Place {
     pub(crate) made: io::Result<PathBuf>,
     pub(crate) log: LogName,
     /// What this process knows of a run that it joined.
-    pub(crate) told: Option<RunMeta>,
+    pub(crate) told: Option<Box<RunMeta>>,
     process: ProcessIdentity,
     joined: u32,
     /// When this process itself began to be recorded.
@@ -56,7 +56,7 @@ impl Place {
             made: Ok(invitation.run.clone()),
             folder: invitation.run,
             log: LogName::Rank(rank),
-            told: Some(options.meta.clone()),
+            told: Some(Box::new(options.meta.clone())),
             process: ProcessIdentity::current(),
             joined: RECORDERS.fetch_add(1, Ordering::Relaxed),
             own_began: options.began.unwrap_or(now),
