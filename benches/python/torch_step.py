@@ -1,4 +1,4 @@
-"""What the hooks cost in a real small PyTorch step: `python benches/python/torch_step.py`.
+"""What the hooks cost in a real small PyTorch step: `python benches/python/torch_step.py [PAIRS [STEPS]]`.
 
 One MLP step of about 130 us, in alternating pairs in one process: bare and with the hooks on, the hooks
 switched by putting torch's own functions back. Beside it: a stage by hand, `record_function` with the
@@ -16,9 +16,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-PAIRS = 8
-STEPS = 2_000
+PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
 SPANS = 5
+# A span costs far less than a busy machine's noise: more pairs find a quiet moment.
+SPAN_PAIRS = 3 * PAIRS
 
 
 def main() -> None:
@@ -28,15 +30,16 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    step = make_step(torch)
-    print(f"torch {torch.__version__}, python {sys.version.split()[0]}, {STEPS} steps, {PAIRS} pairs")
-    show_hooks(torch, step)
+    print(
+        f"torch {torch.__version__}, python {sys.version.split()[0]}, {STEPS} steps, {PAIRS} pairs"
+    )
+    show_hooks(torch)
     for name, make in spans(torch).items():
         show_spans(name, make, torch)
     folder.cleanup()
 
 
-def make_step(torch: Any, spans: Callable[[], Any] | None = None) -> Callable[[int], None]:
+def make_step(torch: Any, spans: Callable[[], Any] | None = None) -> Callable[[], None]:
     """A training loop over a loader of ready batches, as the hooks see one."""
     from torch import nn
     from torch.utils.data import DataLoader, Dataset
@@ -57,14 +60,14 @@ def make_step(torch: Any, spans: Callable[[], Any] | None = None) -> Callable[[i
     criterion = nn.CrossEntropyLoss()
     span = spans or contextlib.nullcontext
 
-    def train(steps: int) -> None:
+    def train() -> None:
         for inputs, labels in loader:
             optimizer.zero_grad()
             loss = criterion(model(inputs), labels)
             loss.backward()
             optimizer.step()
 
-    def train_with_spans(steps: int) -> None:
+    def train_with_spans() -> None:
         for inputs, labels in loader:
             with span():
                 optimizer.zero_grad()
@@ -80,11 +83,11 @@ def make_step(torch: Any, spans: Callable[[], Any] | None = None) -> Callable[[i
     return train if spans is None else train_with_spans
 
 
-def microseconds_per_step(train: Callable[[int], None]) -> float:
+def microseconds_per_step(train: Callable[[], None]) -> float:
     gc.collect()
     gc.disable()
     began = time.perf_counter()
-    train(STEPS)
+    train()
     took = time.perf_counter() - began
     gc.enable()
     return took / STEPS * 1e6
@@ -118,14 +121,14 @@ class Switch:
             setattr(owner, name, ours.__wrapped__)
 
 
-def show_hooks(torch: Any, _: Any) -> None:
+def show_hooks(torch: Any) -> None:
     import laptime.torch
 
     laptime.init()
     laptime.torch.attach()
     train = make_step(torch)
     switch = Switch(torch)
-    train(STEPS)
+    train()
     pairs = []
     for _ in range(PAIRS):
         switch.off()
@@ -160,8 +163,11 @@ def show_spans(name: str, make: Callable[[], Any], torch: Any) -> None:
     with_spans = make_step(torch, make)
     empty = contextlib.nullcontext()
     without = make_step(torch, lambda: empty)
-    with_spans(STEPS)
-    pairs = [(microseconds_per_step(without), microseconds_per_step(with_spans)) for _ in range(PAIRS)]
+    with_spans()
+    pairs = [
+        (microseconds_per_step(without), microseconds_per_step(with_spans))
+        for _ in range(SPAN_PAIRS)
+    ]
     show(name, pairs, SPANS, "a span, beyond an empty with")
 
 

@@ -70,7 +70,9 @@ def codes_of(module: ModuleType) -> set[CodeType]:
     """The code of every function of a module, those inside functions and classes too."""
     found: set[CodeType] = set()
     waiting: list[Any] = [
-        value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__
+        value
+        for value in vars(module).values()
+        if getattr(value, "__module__", "") == module.__name__
     ]
     while waiting:
         value = waiting.pop()

@@ -58,7 +58,9 @@ def loops_of(code: CodeType) -> tuple[Loop, ...]:
     """The loops of a code object from the innermost; found once."""
     known = _loops.get(code)
     if known is None:
-        known = _loops[code] = tuple(sorted(_find_loops(code), key=lambda loop: loop.end - loop.start))
+        known = _loops[code] = tuple(
+            sorted(_find_loops(code), key=lambda loop: loop.end - loop.start)
+        )
     return known
 
 
@@ -73,7 +75,9 @@ def _find_loops(code: CodeType) -> list[Loop]:
     found: dict[int, Loop] = {}
     for at, step in enumerate(instructions):
         if step.opname == "FOR_ITER":
-            found[step.offset] = Loop(step.offset, step.argval, _variable(instructions[at + 1 : at + 8]))
+            found[step.offset] = Loop(
+                step.offset, step.argval, _variable(instructions[at + 1 : at + 8])
+            )
         elif "JUMP_BACKWARD" in step.opname and step.argval not in heads:
             # A `while` loop: it has no variable, but a loop around it may count epochs.
             known = found.get(step.argval)
@@ -152,7 +156,9 @@ def _uses_locals(code: CodeType) -> bool:
     """Whether the code calls something that hands out its variables; `model.eval()` does not."""
     if _HANDS_OUT_LOCALS.isdisjoint(code.co_names):
         return False
-    names = (step for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    names = (
+        step for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    )
     return any(step.argval in _HANDS_OUT_LOCALS for step in names)
 
 

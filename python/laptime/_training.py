@@ -208,7 +208,11 @@ class Training:
             asked.updates = self.all_updates
             asked.first_asked = at
         primary = self.primary
-        if primary is not None and self.updates and (primary is asked or self._evaluates(grad_enabled)):
+        if (
+            primary is not None
+            and self.updates
+            and (primary is asked or self._evaluates(grad_enabled))
+        ):
             self._end_pass_step(primary, at)
             if primary is not asked:
                 # An evaluation in the middle of an epoch: the next step begins after it.
@@ -459,7 +463,9 @@ class Training:
             return None
         newest = max(self.passes, key=lambda known: known.asked)
         # An iterator that someone took one batch from and kept was asked before the newest began.
-        together = [known for known in self.passes if known.asked >= newest.began and known.step_start]
+        together = [
+            known for known in self.passes if known.asked >= newest.began and known.step_start
+        ]
         asked = [known for known in together if known.updates == newest.updates]
         return min(asked, key=lambda known: known.first_asked, default=None)
 
@@ -529,7 +535,9 @@ class Training:
         """Thrown away once or more for each update: a leftover at an epoch's end is no news."""
         if self.discarded >= max(self.updates_in_fit, 1) and self.discarded != self.discards_told:
             self.discards_told = self.discarded
-            _native.fit_update({"discarded_gradients": self.discarded, "updates": self.updates_in_fit})
+            _native.fit_update(
+                {"discarded_gradients": self.discarded, "updates": self.updates_in_fit}
+            )
 
     def end_fit(self) -> None:
         """The fit ends with its last epoch, evaluation or checkpoint."""

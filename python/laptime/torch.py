@@ -148,7 +148,9 @@ def _make_module_call(original: Callable[..., Any]) -> Callable[..., Any]:
             if stage == EVALUATE:
                 _end_evaluation(training)
 
-    if original is not nn.Module._wrapped_call_impl or not hasattr(nn.Module, "_compiled_call_impl"):
+    if original is not nn.Module._wrapped_call_impl or not hasattr(
+        nn.Module, "_compiled_call_impl"
+    ):
         raise TypeError("this torch calls modules in another way")
     return _wrapped_call_impl
 

@@ -12,8 +12,8 @@ import laptime
 
 
 def near(seconds: float, expected: float) -> bool:
-    """Within 3 % and 3 ms of the truth, and never too short."""
-    return expected * 0.99 <= seconds <= expected * 1.03 + 0.015
+    """Never too short, and longer only by what a busy machine oversleeps."""
+    return expected * 0.99 <= seconds <= expected * 1.03 + 0.04
 
 
 def test_nested_stages_own_their_time_alone(script: Script) -> None:

@@ -31,7 +31,9 @@ class Expected:
 LOADED = ("data_wait", "forward", "backward", "optimizer")
 
 EXPECTED = [
-    Expected("loader.py", ((3, 13, 800),), 800, 2372, stages=(*LOADED, "loss", "evaluate", "checkpoint")),
+    Expected(
+        "loader.py", ((3, 13, 800),), 800, 2372, stages=(*LOADED, "loss", "evaluate", "checkpoint")
+    ),
     Expected("whole_tensor.py", ((20, 1, 2000),), 2000, 16897, stages=("forward", "evaluate")),
     Expected("sliced.py", ((4, 21, 1010),), 1010, 21),
     Expected("accumulate.py", ((3, 10, 640),), 640, 577, stages=LOADED),
@@ -74,7 +76,11 @@ def test_script(expected: Expected, tmp_path: Path) -> None:
 def check_counts(expected: Expected, recorded: Recorded) -> None:
     report = recorded.report
     found = [
-        [(epoch["steps"], epoch["samples"]) for epoch in report["epochs"] if epoch["fit"] == fit["index"]]
+        [
+            (epoch["steps"], epoch["samples"])
+            for epoch in report["epochs"]
+            if epoch["fit"] == fit["index"]
+        ]
         for fit in report["fits"]
     ]
     wanted = [[(steps, samples)] * epochs for epochs, steps, samples in expected.fits]

@@ -29,7 +29,14 @@ def test_each_stage_takes_what_was_slept_in_it(tmp_path: Path) -> None:
 
 
 def test_two_ranks_have_a_ledger_each_with_communication(tmp_path: Path) -> None:
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+    ]
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")
     } | {"OMP_NUM_THREADS": "1"}
@@ -118,7 +125,10 @@ def test_a_sitecustomize_that_was_there_still_runs(tmp_path: Path) -> None:
     environment["PYTHONPATH"] += os.pathsep + str(tmp_path / "theirs")
     command = [sys.executable, "-c", "import sys; print(sys.modules['sitecustomize'].__file__)"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["theirs sitecustomize", str(tmp_path / "theirs" / "sitecustomize.py")]
+    assert done.stdout.splitlines() == [
+        "theirs sitecustomize",
+        str(tmp_path / "theirs" / "sitecustomize.py"),
+    ]
 
 
 def test_the_hook_imports_no_framework_and_leaves_a_plain_script_alone(tmp_path: Path) -> None:

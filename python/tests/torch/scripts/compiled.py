@@ -50,5 +50,12 @@ for epoch in range(3):
     print(epoch, loss.item().hex(), value.item().hex())
 model(torch.randn(7, 16))
 model(torch.randn(9, 16))
-print(sorted((kind, sorted(found.items())) for kind, found in counters.items() if found and kind in (
-    "stats", "frames", "graph_break", "recompiles", "aot_autograd", "unimplemented")))
+print(
+    sorted(
+        (kind, sorted(found.items()))
+        for kind, found in counters.items()
+        if found
+        and kind
+        in ("stats", "frames", "graph_break", "recompiles", "aot_autograd", "unimplemented")
+    )
+)

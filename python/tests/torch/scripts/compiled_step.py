@@ -31,4 +31,8 @@ for epoch in range(3):
     print(epoch, loss.item().hex())
 model(data[0]).mean().backward()
 update()
-print(sorted(counters["stats"].items()), sum(counters["graph_break"].values()), sum(counters["recompiles"].values()))
+print(
+    sorted(counters["stats"].items()),
+    sum(counters["graph_break"].values()),
+    sum(counters["recompiles"].values()),
+)
