@@ -6,7 +6,7 @@ mod laptime;
 
 use std::process::Stdio;
 
-use laptime::{assert_closes, fixtures, json, run};
+use laptime::{assert_claimed, assert_closes, fixtures, json, run};
 
 fn shown(words: &str) -> String {
     let said = run(&fixtures(), &format!("report --dir . {words}"));
@@ -47,6 +47,7 @@ fn every_recorded_run_closes_and_has_the_fields_users_rely_on() {
         let report = json(&run(&fixtures(), &format!("report --dir . --json {name}")));
         assert_eq!(report["schema"], "laptime.report/1");
         assert_closes(&report);
+        assert_claimed(&report);
         let fields = [
             "run",
             "wall_s",
@@ -87,10 +88,20 @@ fn what_cannot_be_shown_says_why_and_what_to_type() {
       hint: `laptime runs` lists them
     ");
     insta::assert_snapshot!(refused("report --dir . 20261115T104749Z"), @r"
+    error: could not report on `20261115T104749Z`
+      because: `20261115T104749Z` could be 20261115T104749Z-f1363edf or
+        20261115T104749Z-4e9f498d or 20261115T104749Z-f0dda030
+      hint: give more of its id; `laptime runs` lists them
     ");
     insta::assert_snapshot!(refused("report --dir ./nowhere"), @r"
+    error: could not report on the latest run
+      because: no runs in ./nowhere
+      hint: record one with `laptime demo`, or name the folder with --dir DIR
     ");
     insta::assert_snapshot!(refused("report --dir . --jsn"), @r"
+    error: could not understand `laptime report --dir . --jsn`
+      because: there is no option or argument `--jsn` here
+      hint: did you mean `--json`?
     ");
 }
 

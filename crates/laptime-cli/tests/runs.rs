@@ -39,6 +39,8 @@ fn an_empty_folder_says_what_to_type() {
     let said = run(folder.path(), "runs");
     assert_eq!(said.code, Some(0));
     insta::assert_snapshot!(said.out, @r"
+    no runs yet in .laptime
+    hint: `laptime demo` trains a small model and keeps the first one
     ");
     assert!(!folder.path().join(".laptime").exists(), "looking makes nothing");
 }

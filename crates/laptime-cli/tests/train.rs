@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use laptime::{assert_closes, json, run};
+use laptime::{assert_claimed, assert_closes, json, run};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -20,6 +20,7 @@ fn every_model_trains_closes_its_ledger_and_learns() {
         let folder = folder();
         let report = json(&run(folder.path(), &format!("train {words} --json")));
         assert_closes(&report);
+        assert_claimed(&report);
         assert_eq!(report["run"]["status"], "finished");
         assert_eq!(report["run"]["engine"], "burn 0.22.1 flex");
         assert_eq!(report["run"]["threads"], 1);

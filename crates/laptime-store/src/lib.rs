@@ -5,9 +5,11 @@ mod block;
 mod bytes;
 mod catalogue;
 mod disk;
+mod entry;
 mod error;
 mod events;
 mod format;
+mod lane_memory;
 mod process;
 mod reader;
 mod ring;
@@ -15,18 +17,18 @@ mod salvage;
 #[cfg(test)]
 mod scripted_disk;
 mod segment;
+mod text_memory;
 mod writer;
 
 pub use block::{BlockScan, Scanned};
 pub use catalogue::{Catalogue, RunEntry, Selected};
 pub use disk::{Disk, RealDisk, Segment};
+pub use entry::Entry;
 pub use error::StoreError;
+pub use lane_memory::{FRAMES, Frame, LaneMemory, RING_ENTRIES, TotalMemory};
 pub use process::{ProcessIdentity, boot_id};
 pub use reader::RunReader;
-pub use ring::{
-    Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES, RING_LANES, Ring, RingHeader, RingIdentity, TotalMemory,
-    detach_ring, ring_directory,
-};
+pub use ring::{RING_LANES, Ring, RingHeader, RingIdentity, detach_ring, ring_directory};
 pub use salvage::{salvage_rings, salvage_rings_of};
 pub use segment::LogName;
 pub use writer::{LogWriter, Unsaved};

@@ -80,6 +80,6 @@ def _attach(module: str) -> None:
         pass
 
 
-if not os.environ.get("LAPTIME_DISABLED"):
+if not os.environ.get("LAPTIME_DISABLED") and os.environ.get("LAPTIME_HOOKS") != "0":
     sys.meta_path.insert(0, _Watch())
 _run_the_other()

@@ -1,0 +1,211 @@
+//! The lane of one thread as it lies in memory, shared or not: its stack, its totals and its ring of events.
+
+#![expect(unsafe_code, reason = "mapping memory as a struct of atomics")]
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use laptime_core::{Event, LaneState, MAX_STAGES, OpenStage, StageId, StageTotal, Ticks};
+use memmap2::MmapRaw;
+
+use crate::entry::Entry;
+use crate::text_memory::TextMemory;
+
+/// Events a lane holds until they are drained; a power of two.
+pub const RING_ENTRIES: usize = 8192;
+/// Open stages a lane can name; deeper ones are counted but booked on the last that fits.
+pub const FRAMES: usize = 64;
+/// The longest name of a stage or thread, in words of eight bytes.
+pub(crate) const NAME_WORDS: usize = 8;
+
+/// One open stage.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Frame {
+    /// The stage's number.
+    pub stage: AtomicU64,
+    /// When it began.
+    pub start: AtomicU64,
+    /// Time of the stages inside it that have ended.
+    pub children: AtomicU64,
+}
+
+/// The totals of one stage.
+#[repr(C)]
+#[derive(Debug)]
+pub struct TotalMemory {
+    /// Exclusive time.
+    pub own: AtomicU64,
+    /// Spans that ended.
+    pub count: AtomicU64,
+}
+
+/// What one thread records into. Only that thread writes, except `tail`, which only the drain writes.
+#[repr(C)]
+pub struct LaneMemory {
+    /// Events put so far; stored after the entry it covers.
+    pub head: AtomicU64,
+    _line_of_head: [u64; 7],
+    /// Events drained so far; on a cache line of its own.
+    pub tail: AtomicU64,
+    _line_of_tail: [u64; 7],
+    /// The lane's number plus one; 0 while no thread has it.
+    pub number: AtomicU64,
+    /// When the thread began recording.
+    pub started: AtomicU64,
+    /// Open stages, the background included.
+    pub depth: AtomicU64,
+    /// The depth inside the stage that absorbs all within it; 0 when none does.
+    pub absorber: AtomicU64,
+    /// Events that found the ring full.
+    pub dropped: AtomicU64,
+    /// Ends of stages that were not open.
+    pub unmatched: AtomicU64,
+    /// Where the lap under way began: depth, start of the innermost stage, time, time of its children then.
+    pub lap: [AtomicU64; 4],
+    name: TextMemory<NAME_WORDS>,
+    /// Open stages from the outermost.
+    pub frames: [Frame; FRAMES],
+    /// Totals by stage number.
+    pub totals: [TotalMemory; MAX_STAGES as usize],
+    /// The events, at their number modulo [`RING_ENTRIES`].
+    pub entries: [[AtomicU64; 4]; RING_ENTRIES],
+}
+
+impl LaneMemory {
+    /// A lane outside any ring: recorded and drained like others, lost when the process is killed.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn leak_private() -> io::Result<&'static Self> {
+        let map = MmapRaw::from(memmap2::MmapMut::map_anon(size_of::<Self>())?);
+        let lane = map.as_mut_ptr().cast::<Self>();
+        std::mem::forget(map);
+        // SAFETY: the mapping is zeroed, page-aligned, large enough and never unmapped; all-zero is a
+        // valid lane, and every field is atomic.
+        Ok(unsafe { &*lane })
+    }
+
+    /// Gives the lane to a thread.
+    pub fn claim(&self, number: u32, name: &str, started: Ticks) {
+        let fields = [&self.head, &self.tail, &self.depth, &self.absorber, &self.dropped, &self.unmatched];
+        for field in fields {
+            field.store(0, Ordering::Relaxed);
+        }
+        self.lap.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        for total in &self.totals {
+            total.own.store(0, Ordering::Relaxed);
+            total.count.store(0, Ordering::Relaxed);
+        }
+        self.started.store(started.0, Ordering::Relaxed);
+        self.name.write(name);
+        self.number.store(u64::from(number) + 1, Ordering::Release);
+    }
+
+    /// Takes the lane from a thread that has ended, once it is drained.
+    pub fn release(&self) {
+        self.number.store(0, Ordering::Release);
+    }
+
+    /// The lane's number; `None` while no thread has it.
+    #[must_use]
+    pub fn number(&self) -> Option<u32> {
+        u32::try_from(self.number.load(Ordering::Acquire).checked_sub(1)?).ok()
+    }
+
+    /// The thread's name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.name.read().unwrap_or_default()
+    }
+
+    /// Events from number `from` on that are still there, and the number of the first of them.
+    #[must_use]
+    pub fn events_from(&self, from: u64) -> (u64, Vec<Event>) {
+        let head = self.head.load(Ordering::Acquire);
+        let oldest = head.saturating_sub(RING_ENTRIES as u64);
+        let first = from.max(oldest).min(head);
+        let entries: Vec<Entry> = (first..head).map(|number| self.entry(number)).collect();
+        let overwritten = self.first_untouched().saturating_sub(first);
+        let skip = usize::try_from(overwritten).unwrap_or(usize::MAX).min(entries.len());
+        (first + skip as u64, entries[skip..].iter().map_while(Entry::event).collect())
+    }
+
+    /// The oldest event no newer one has been written over, nor is being written over just now.
+    ///
+    /// What is not drained is never written over; of the rest only the place after the newest is at risk.
+    fn first_untouched(&self) -> u64 {
+        let head = self.head.load(Ordering::Acquire);
+        let tail = self.tail.load(Ordering::Acquire);
+        tail.min((head + 1).saturating_sub(RING_ENTRIES as u64))
+    }
+
+    fn entry(&self, number: u64) -> Entry {
+        let slot = &self.entries[number as usize % RING_ENTRIES];
+        Entry([0, 1, 2, 3].map(|at: usize| slot[at].load(Ordering::Relaxed)))
+    }
+
+    /// Where the lane stands at `now`.
+    #[must_use]
+    pub fn state(&self, now: Ticks) -> LaneState {
+        let depth = (self.depth.load(Ordering::Acquire) as usize).min(FRAMES);
+        let open = self.frames[..depth].iter().map(Frame::open_stage).collect();
+        let totals =
+            self.totals.iter().enumerate().filter_map(|(stage, total)| total.stage_total(stage)).collect();
+        LaneState {
+            lane: self.number().unwrap_or_default(),
+            at: now,
+            open,
+            totals,
+            dropped: self.dropped.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The last instant the lane itself knows of.
+    pub(crate) fn last_instant(&self) -> Ticks {
+        let depth = (self.depth.load(Ordering::Acquire) as usize).min(FRAMES);
+        let opened = self.frames[..depth].iter().map(|frame| frame.start.load(Ordering::Relaxed)).max();
+        let head = self.head.load(Ordering::Acquire);
+        let newest = head.saturating_sub(16)..head;
+        let ended = newest.filter_map(|number| self.entry(number).event()?.instant()).max();
+        Ticks(opened.unwrap_or(0))
+            .max(ended.unwrap_or_default())
+            .max(Ticks(self.started.load(Ordering::Relaxed)))
+    }
+}
+
+impl Frame {
+    /// The frame's words as an open stage.
+    #[must_use]
+    pub fn open_stage(&self) -> OpenStage {
+        OpenStage {
+            stage: StageId(self.stage.load(Ordering::Relaxed) as u16),
+            start: Ticks(self.start.load(Ordering::Relaxed)),
+            children: Ticks(self.children.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+impl TotalMemory {
+    fn stage_total(&self, stage: usize) -> Option<StageTotal> {
+        let total = StageTotal {
+            stage: StageId(stage as u16),
+            own: Ticks(self.own.load(Ordering::Relaxed)),
+            count: self.count.load(Ordering::Relaxed),
+        };
+        (total.own.0 > 0 || total.count > 0).then_some(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_longer_than_their_place_are_cut_at_a_character() {
+        let lane = LaneMemory::leak_private().unwrap();
+        lane.claim(3, &"ä".repeat(40), Ticks(7));
+        assert_eq!(lane.name(), "ä".repeat(32));
+        assert_eq!(lane.number(), Some(3));
+    }
+}
