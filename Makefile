@@ -1,12 +1,15 @@
 # `make test` runs everything; `make check` is what to run before each commit.
-# Both need a Rust toolchain (1.95 or newer) and nothing else.
+# They need a Rust toolchain (1.95 or newer), and the tests of the Python package Python 3.11 or newer:
+# what those need besides (torch, about 5 GB) goes into an environment in the user's cache folder, once.
 
 # One profile everywhere, so that Burn, which takes minutes, is built once.
 CARGO_FLAGS := --release --workspace --locked
 
-.PHONY: test check fmt clippy doc direction bench python-test
+.PHONY: test check fmt clippy doc direction rust-test python-test bench
 
-test: check
+test: check rust-test python-test
+
+rust-test:
 	cargo test $(CARGO_FLAGS)
 
 check: fmt clippy doc direction
@@ -20,8 +23,9 @@ clippy:
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc $(CARGO_FLAGS) --no-deps
 
+# With the whole workspace selected, so that no other features, and with them another Burn, are built.
 direction:
-	cargo test --release --locked -p laptime-cli --test direction
+	cargo test $(CARGO_FLAGS) --test direction
 
 # The package, built as the wheel that people install and tested through it.
 VENV := $(HOME)/.cache/laptime/venv
@@ -39,9 +43,11 @@ python-test: $(PYTHON_STAMP)
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/laptime-*.whl
 	$(VENV)/bin/pytest --quiet python/tests
 
-# The bars, each a table. `torch` makes a Python environment in the user's cache folder first.
-bench:
+# The bars, each a table.
+bench: $(PYTHON_STAMP)
 	cargo run --release --locked -p laptime-benches -- guard
 	cargo run --release --locked -p laptime-benches -- memory
 	cargo run --release --locked -p laptime-benches -- kill
 	cargo run --release --locked -p laptime-benches -- torch
+	$(VENV)/bin/python benches/python/overhead.py
+	$(VENV)/bin/python benches/python/torch_step.py

@@ -60,9 +60,9 @@ fn step_time(report: &Report) -> Option<String> {
 
 fn data(report: &Report) -> String {
     let moved = &report.transfer;
-    // A command that never trained had no model.
-    let trained = !report.fits.is_empty() || moved.batch_bytes > 0;
-    let mut facts: Vec<String> = trained.then(|| to_the_model(report)).into_iter().collect();
+    // Not every training counts what it hands to its model.
+    let counted = moved.batch_bytes > 0;
+    let mut facts: Vec<String> = counted.then(|| to_the_model(report)).into_iter().collect();
     if moved.file_read_bytes > 0 {
         facts.push(format!("{} read from data files", units::bytes(moved.file_read_bytes)));
     }
