@@ -113,11 +113,11 @@ fn a_failed_run_that_was_not_kept() {
         ─────────────────────────────────────────────────────────────────────
         total        12.3 ms  100.0 %  = wall time
 
-        data        0 B to the model; reads from storage not known
+        data        reads from storage not known
         laptime     its own cost 0 s, 0 % of the time
 
-        warning: the log could not be written (No space left on device); 2 blocks with
-          90 events are missing from this report
+        warning: the log could not be written (No space left on device); 90 events are
+          missing from this report, its times are whole
 
         run not kept: No space left on device
         ");

@@ -25,13 +25,13 @@ pub(crate) fn warning_text(warning: &Warning) -> String {
 
 fn trouble_text(trouble: &Trouble) -> String {
     match trouble {
-        Trouble::LogNotWritten { because, lost_blocks: 0, .. } => {
-            format!("the log could not be written for a while ({}); nothing is missing", shown(because))
-        }
-        Trouble::LogNotWritten { because, lost_blocks, lost_events } => format!(
-            "the log could not be written ({}); {} with {} missing from this report",
+        Trouble::LogNotWritten { because, lost_events: 0, .. } => format!(
+            "the log could not be written ({}); this report is whole, what is kept on disk is not",
+            shown(because)
+        ),
+        Trouble::LogNotWritten { because, lost_events, .. } => format!(
+            "the log could not be written ({}); {} missing from this report, its times are whole",
             shown(because),
-            counted(*lost_blocks, "block"),
             if *lost_events == 1 {
                 "1 event is".to_owned()
             } else {
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn every_warning_says_what_it_means_for_the_report() {
-        let lost = |lost_blocks| Trouble::LogNotWritten {
+        let lost = |lost_events| Trouble::LogNotWritten {
             because: "No space left on device".to_owned(),
-            lost_blocks,
-            lost_events: 1203,
+            lost_blocks: 3,
+            lost_events,
         };
         let all = [
             Warning::SpansDropped { count: 1203 },
@@ -83,7 +83,7 @@ mod tests {
             Warning::ClockStepped { seconds: -3.2 },
             Warning::Suspended { seconds: 7_500.0 },
             Warning::Trouble { trouble: lost(0) },
-            Warning::Trouble { trouble: lost(3) },
+            Warning::Trouble { trouble: lost(1203) },
             Warning::Trouble { trouble: Trouble::RingNotKept { because: "/dev/shm is full".to_owned() } },
             Warning::Trouble { trouble: Trouble::ThreadsNotRecorded { threads: 2 } },
             Warning::Trouble { trouble: Trouble::DamagedLog { file: "0.log".to_owned(), bytes: 4096 } },
@@ -94,8 +94,8 @@ mod tests {
         1 span was dropped because the ring was full; times and shares are complete, p95 is not
         the wall clock was stepped by -3.20 s; durations are not affected
         the machine slept for 2h05m; that time is not in the ledger
-        the log could not be written for a while (No space left on device); nothing is missing
-        the log could not be written (No space left on device); 3 blocks with 1,203 events are missing from this report
+        the log could not be written (No space left on device); this report is whole, what is kept on disk is not
+        the log could not be written (No space left on device); 1,203 events are missing from this report, its times are whole
         no ring that survives a kill could be made (/dev/shm is full); a kill may lose the last 100 ms
         2 threads were not recorded because all lanes were taken; their stages are missing
         4.0 KiB of 0.log could not be read; what was recorded there is missing
