@@ -12,8 +12,8 @@ import laptime
 
 
 def near(seconds: float, expected: float) -> bool:
-    """Never too short, and longer only by what a busy machine oversleeps."""
-    return expected * 0.99 <= seconds <= expected * 1.03 + 0.04
+    """Never too short, which finds time booked elsewhere; longer only by what a busy machine oversleeps."""
+    return expected * 0.99 <= seconds <= expected * 1.03 + 0.25
 
 
 def test_nested_stages_own_their_time_alone(script: Script) -> None:

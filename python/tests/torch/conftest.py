@@ -29,11 +29,11 @@ class Ending:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A hooked script: its ending, its run as a report, and its own clock's epoch times."""
+    """A hooked script: its ending, its run as a report, and what its own clock told."""
 
     ending: Ending
     report: dict[str, Any]
-    clock: list[float]
+    clock: Any
     folder: Path
 
     @property
