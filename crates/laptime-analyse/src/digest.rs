@@ -12,6 +12,7 @@ use crate::supervised::Supervised;
 use crate::thread::thread;
 use crate::utc::rfc3339;
 use crate::verdict;
+use crate::workers::workers;
 
 /// A run, folded record by record in memory that grows with its epochs but not with its spans or steps.
 ///
@@ -67,7 +68,9 @@ impl Digest {
     pub fn report(&self) -> Report {
         let unknown = Process::default();
         let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
-        report(&run.meta(&self.meta, &self.processes), &run)
+        let mut report = report(&run.meta(&self.meta, &self.processes), &run);
+        report.workers = workers(&self.processes);
+        report
     }
 }
 

@@ -26,6 +26,7 @@ mod totals;
 mod utc;
 mod verdict;
 mod wording;
+mod workers;
 
 #[cfg(test)]
 mod closing_tests;

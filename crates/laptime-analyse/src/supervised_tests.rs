@@ -132,3 +132,21 @@ fn the_trainer_with_the_most_steps_of_the_lowest_rank_is_the_runs() {
     let report = report(&[&idle.records, &script.records, &watched(0, 5 * S, Some(Status::Finished))]);
     assert_eq!(report.steps.unwrap().count, 20);
 }
+
+#[test]
+fn a_process_beside_the_one_that_trains_is_a_worker_with_a_ledger_of_its_own() {
+    let mut trainer = Script::new();
+    trainer.pass(S).close();
+    let mut worker = Script::new();
+    worker.stage(StageId::OTHER, 2 * S).close();
+    for record in &mut worker.records {
+        if let Record::Process(facts) = record {
+            facts.parent = Some(42);
+        }
+    }
+    let report = report(&[&worker.records, &trainer.records]);
+    assert!((report.wall_s - 1.0).abs() < 1e-9, "the run is about the process that trains");
+    let [worker] = &report.workers.unwrap()[..] else { panic!("one worker") };
+    assert_eq!(worker.ledger[0].stage, "<other>");
+    assert!((worker.ledger[0].seconds - 2.0).abs() < 1e-9);
+}
