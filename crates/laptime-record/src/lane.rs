@@ -160,12 +160,22 @@ impl Lane {
 
     /// Books all time since the mark on one stage, as one span of it.
     pub(crate) fn book_since(self, mark: &Mark, to: StageId, now: Ticks) {
+        self.take_since(mark, to, now);
+        add(&self.0.totals[usize::from(to.0 % MAX_STAGES)].count, 1);
+    }
+
+    /// Books all time since the mark on one stage that goes on: its span is counted when it ends.
+    pub(crate) fn enter_since(self, mark: &Mark, stage: StageId, now: Ticks) {
+        self.take_since(mark, stage, now);
+        self.enter(stage, now);
+    }
+
+    fn take_since(self, mark: &Mark, to: StageId, now: Ticks) {
         let spans = self.move_since(mark, to, now, |_| true);
         for (stage, count) in spans {
             let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
             total.count.store(total.count.load(Relaxed).saturating_sub(count), Relaxed);
         }
-        add(&self.0.totals[usize::from(to.0 % MAX_STAGES)].count, 1);
     }
 
     /// Books the time since the mark that no stage claimed on another background.

@@ -44,12 +44,13 @@ mod span_cost;
 mod stage;
 mod supervisor;
 mod thread_lane;
+mod training;
 
 pub use batch_log::{BatchLog, in_batches};
 pub use clock::{anchor, now};
 pub use count::count;
 pub use explicit::{
-    book_since, enter, epoch_begin, epoch_end, epoch_is_open, exit, fit_begin, fit_end, fit_is_open,
+    book_since, enter, enter_since, epoch_begin, epoch_end, epoch_is_open, exit, fit_begin, fit_end, fit_is_open,
     fit_update, step,
 };
 pub use fit::{Batches, Epoch, Fit, measured};
@@ -62,3 +63,4 @@ pub use recorder::{Finished, Options, Recorder};
 pub use session::{arm, finish, guarded, is_active, run_folder, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use supervisor::{ChildUsage, Supervisor};
+pub use training::{Address, Call, PassId, Training, Update, is_inside, training, training_in_worker};
