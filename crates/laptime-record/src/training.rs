@@ -14,7 +14,7 @@ use laptime_core::{StageId, Ticks};
 
 use crate::batch_log::in_batches;
 use crate::clock::now;
-use crate::explicit::{enter, exit};
+use crate::explicit::{book_since, enter, exit};
 use crate::mark::{MarkId, mark};
 use pass::Pass;
 use progress::Progress;
@@ -105,7 +105,8 @@ pub struct Training {
     calls_to_train: u64,
     calls_to_evaluate: u64,
     calls_since_backward: u64,
-    /// No module was called lately: the model may be inside a compiled function, or written without modules.
+    /// Whether the last step called no module: the model may be inside a compiled function, or written without
+    /// modules. Then the forward pass is what lies between the batch and the backward pass.
     functional: bool,
     before_forward: Option<MarkId>,
     /// The first thing that happened since the last update.
@@ -242,11 +243,11 @@ impl Training {
     pub fn begin_backward(&mut self) {
         self.leave_evaluation();
         self.see_event();
-        if let (0, Some(before)) = (self.calls_since_backward, self.before_forward) {
-            crate::explicit::book_since(before, StageId::FORWARD);
-            self.functional = true;
+        // Where modules are called there is nothing to look out for until the next pass or epoch.
+        self.functional = self.calls_since_backward == 0;
+        if let (true, Some(before)) = (self.functional, self.before_forward.take()) {
+            book_since(before, StageId::FORWARD);
         }
-        self.before_forward = None;
         self.calls_since_backward = 0;
         self.backwards += 1;
         self.progress.see_gradients();

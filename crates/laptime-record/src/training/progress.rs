@@ -158,6 +158,7 @@ impl Training {
                 self.progress.begin_epoch(first_event);
             }
             self.progress.step_start = first_event_at;
+            self.functional = true;
         } else if self.progress.step_start.is_none() {
             self.progress.step_start = first_event_at;
         }
