@@ -62,9 +62,6 @@ def begin_update(optimizer: object) -> int:
 def begin_zero(optimizer: object) -> None:
     """Gradients are about to be set to zero, by an optimizer or, with `None`, by a module."""
 
-def book_since(token: int, stage_id: int) -> None:
-    """Books all of this thread's time since a mark on one stage."""
-
 def count(counter: str, amount: int) -> None:
     """Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`."""
 
@@ -95,14 +92,11 @@ def enter(id: int) -> None:
 def enter_update() -> None:
     """Begins the update that was settled."""
 
-def epoch_begin(token: int | None = None) -> int:
-    """Begins an epoch, at an earlier mark where one is given; gives its number, -1 when nothing is recorded."""
+def epoch_begin() -> int:
+    """Begins an epoch and gives its number; -1 when nothing is recorded."""
 
-def epoch_end(token: int | None = None) -> None:
-    """Ends the open epoch, at an earlier mark where one is given."""
-
-def epoch_is_open() -> bool:
-    """Whether an epoch is open on this thread."""
+def epoch_end() -> None:
+    """Ends the open epoch."""
 
 def exit(id: int) -> None:
     """Ends a stage on this thread."""
@@ -110,14 +104,11 @@ def exit(id: int) -> None:
 def finish(status: str = "finished", message: str | None = None) -> str | None:
     """Ends recording with `finished`, `failed` or `killed`; gives the run's folder, if there is one."""
 
-def fit_begin(facts: dict[str, object] | None = None, token: int | None = None) -> int:
-    """Begins a fit on this thread, at an earlier mark where one is given; -1 when nothing is recorded."""
+def fit_begin(facts: dict[str, object] | None = None) -> int:
+    """Begins a fit on this thread and gives its number; -1 when nothing is recorded."""
 
-def fit_end(token: int | None = None) -> None:
+def fit_end() -> None:
     """Ends this thread's fit."""
-
-def fit_is_open() -> bool:
-    """Whether a fit is open on this thread."""
 
 def fit_update(facts: dict[str, object]) -> None:
     """Adds what is now known of this thread's fit."""
@@ -133,9 +124,6 @@ def forget_optimizer(address: int) -> None:
 
 def has_passes() -> bool:
     """Whether a pass is under way."""
-
-def in_batches() -> bool:
-    """Whether a loop over `laptime.batches` is under way on this thread."""
 
 def in_pass_epoch() -> bool:
     """Whether the fit's epoch is a pass over a loader."""
@@ -174,9 +162,6 @@ def leave_update() -> None:
 def main(command_line: Sequence[str | os.PathLike[str]]) -> int:
     """Runs the `laptime` command and gives its exit code."""
 
-def mark() -> int:
-    """Remembers this moment of this thread, so that it can be given a meaning later."""
-
 def measured(metric: str, value: float) -> None:
     """Tells `loss`, `accuracy`, `validation_loss` or `validation_accuracy`."""
 
@@ -209,9 +194,6 @@ def stage_id(name: str) -> int:
 
 def start(options: dict[str, object] | None = None) -> bool:
     """Starts recording now; says whether this process is being recorded."""
-
-def step(start_ticks: int, end_ticks: int, samples: int, loss: float | None = None) -> None:
-    """Puts a step on record."""
 
 def take_batch(pass_id: int, sample_count: int) -> None:
     """A batch has come."""

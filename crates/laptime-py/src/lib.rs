@@ -23,9 +23,8 @@ mod _native {
     use crate::batch_iterator::batch_iterator;
     #[pymodule_export]
     use crate::hooks::{
-        arm, book_since, count, enter, epoch_begin, epoch_end, epoch_is_open, exit, finish, fit_begin,
-        fit_end, fit_is_open, fit_update, in_batches, is_active, mark, measured, now, run_folder, stage_id,
-        start, step,
+        arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_update, is_active,
+        measured, now, run_folder, stage_id, start,
     };
     #[pymodule_export]
     use crate::shown::{main, show_run};
