@@ -1,16 +1,16 @@
 """What recording costs in a real small PyTorch step: `python benches/python/torch_step.py [PAIRS [STEPS]]`.
 
 Every way to measure has a training process of its own, as its users would start it, so that nothing is
-patched back and forth. The processes take turns, a block of steps each, PAIRS times: zero-code hooks
-under `laptime run` and traceml-ai under `traceml run` beside the bare step; a `with` around each of its five
-parts beside an empty one. What is not installed is left out.
+patched back and forth: zero-code hooks under `laptime run` and traceml-ai under `traceml run` beside the
+bare step; a `with` around each of its five parts beside an empty one. Two processes of one and the same
+script differ by some per cent for good, by where their memory happens to lie, so all are started anew for each
+pair; within a pair they take turns, a block of steps each. What is not installed is left out.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import socket
 import statistics
 import subprocess
@@ -21,6 +21,7 @@ from pathlib import Path
 
 PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
 STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 500
+TURNS = 6
 WORKER = str(Path(__file__).with_name("torch_worker.py"))
 SPANS = 5
 
@@ -35,7 +36,8 @@ class Way:
     span: str | None = None
     launcher: tuple[str, ...] = ()
     package: str | None = None
-    blocks: list[tuple[float, float]] = field(default_factory=list)
+    # The least wall and CPU time of a step in each pair, us.
+    least: list[tuple[float, float]] = field(default_factory=list)
 
     def is_installed(self) -> bool:
         return self.package is None or importlib.util.find_spec(self.package) is not None
@@ -66,19 +68,26 @@ def ways() -> list[Way]:
 
 def main() -> None:
     compared = ways()
-    folder = tempfile.mkdtemp()
-    environment = os.environ | {
-        "LAPTIME_DIR": folder,
-        "LAPTIME_QUIET": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+    for _ in range(PAIRS):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            take_turns(compared, folder)
+    show(compared)
+
+
+def take_turns(compared: list[Way], folder: str) -> None:
+    """One pair: a new process for each way, and the least of its turns."""
+    own = {"LAPTIME_DIR": folder, "LAPTIME_QUIET": "1", "OMP_NUM_THREADS": "1"}
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
         # One that cannot start must not be waited for.
         server.settimeout(120)
+        port = server.getsockname()[1]
         workers = [
             subprocess.Popen(
-                way.command(port), env=environment, cwd=folder, stdout=subprocess.DEVNULL
+                way.command(port),
+                env=os.environ | own,
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             for way in compared
         ]
@@ -86,42 +95,50 @@ def main() -> None:
         for _ in compared:
             stream = server.accept()[0].makefile("rw")
             told[stream.readline().strip()] = stream
-        for turn in range(PAIRS + 1):
-            for way in compared:
-                print("go", file=told[way.name], flush=True)
-                wall, cpu = map(float, told[way.name].readline().split())
-                # The first turn warms up.
-                if turn:
-                    way.blocks.append((wall, cpu))
+        blocks: dict[str, list[tuple[float, float]]] = {way.name: [] for way in compared}
+        for _ in range(TURNS):
+            for name, stream in told.items():
+                print("go", file=stream, flush=True)
+                wall, cpu = map(float, stream.readline().split())
+                blocks[name].append((wall, cpu))
         for stream in told.values():
             stream.close()
     for worker in workers:
         worker.wait()
-    shutil.rmtree(folder, ignore_errors=True)
-    show(compared)
+    for way in compared:
+        walls, cpus = zip(*blocks[way.name], strict=True)
+        way.least.append((min(walls), min(cpus)))
 
 
 def show(compared: list[Way]) -> None:
-    print(f"python {sys.version.split()[0]}, 1 thread, {PAIRS} turns of {STEPS} steps each")
-    print(f"{'':30}  {'least':>9}    {'more than beside: least, median of turns (of CPU time)'}")
+    print(
+        f"python {sys.version.split()[0]}, 1 thread, {PAIRS} pairs of {TURNS} turns of {STEPS} steps; "
+        "wall time, in brackets CPU time"
+    )
+    print(f"{'':30}  {'least':>9}   more than what it stands beside: least, median of pairs")
     by_name = {way.name: way for way in compared}
     for way in compared:
-        line = f"{way.name:30}  {least(way):6.1f} us"
+        line = f"{way.name:30}  {least(way, 0):6.1f} us"
         if way.beside is not None:
             other = by_name[way.beside]
             unit = "a step" if way.parts == 1 else "a span"
-            more = (least(way) - least(other)) / way.parts
-            wall, cpu = (median_more(way, other, clock) for clock in (0, 1))
-            line += f"    {more:6.2f} us, {wall:6.2f} us ({cpu:6.2f} us) {unit}"
+            shown = [
+                f"{more:6.2f} ({more_cpu:6.2f})"
+                for more, more_cpu in (
+                    [(least(way, clock) - least(other, clock)) / way.parts for clock in (0, 1)],
+                    [median_more(way, other, clock) for clock in (0, 1)],
+                )
+            ]
+            line += f"   {shown[0]} us, {shown[1]} us {unit}"
         print(line)
 
 
-def least(way: Way) -> float:
-    return min(wall for wall, _ in way.blocks)
+def least(way: Way, clock: int) -> float:
+    return min(pair[clock] for pair in way.least)
 
 
 def median_more(way: Way, other: Way, clock: int) -> float:
-    pairs = zip(way.blocks, other.blocks, strict=True)
+    pairs = zip(way.least, other.least, strict=True)
     return statistics.median(ours[clock] - theirs[clock] for ours, theirs in pairs) / way.parts
 
 
