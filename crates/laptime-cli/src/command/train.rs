@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use laptime_core::{Anchor, RunMeta, Status};
 use laptime_record::{Finished, Options, Recorder};
 use laptime_store::salvage_rings;
-use laptime_train::{DataSource, ModelKind, OptimizerKind, Plan, Prepared, TrainError};
+use laptime_train::{DataSource, Ended, ModelKind, OptimizerKind, Plan, Prepared, TrainError};
 
 use crate::Ending;
 use crate::args::{BatchSize, DataChoice, Output, Place, TrainArgs, unknown_model};
@@ -164,7 +164,7 @@ fn warn_if_not_kept(recorder: &Recorder, screen: &Screen) -> bool {
 
 fn train_all(prepared: Vec<Prepared>, recorder: &Recorder, stop: &AtomicBool) -> Result<Ending, TrainError> {
     for one in prepared {
-        if one.train(recorder, stop)?.interrupted {
+        if one.train(recorder, stop)?.ended == Ended::Interrupted {
             return Ok(Ending::Interrupted);
         }
     }
