@@ -20,6 +20,7 @@ mod steady;
 mod step_series;
 mod summary;
 mod supervised;
+mod target;
 mod thread;
 mod time_left;
 mod totals;

@@ -257,6 +257,20 @@ fn fits_that_differ_in_two_values_or_vary_in_none_give_no_law() {
 }
 
 #[test]
+fn a_width_changes_parameters_and_operations_and_still_gives_a_law() {
+    let fit = |width: u64| FitFacts {
+        parameters: Some(12 * width + 1),
+        settings: [("width", width), ("flops_per_sample", 66 * width)]
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .into(),
+        ..FitFacts::default()
+    };
+    let mut script = Script::new();
+    [8, 16].into_iter().for_each(|width| train(&mut script, fit(width), 3, 5, &COMPUTING));
+    assert_eq!(script.close().report().law.unwrap().x, "parameters");
+}
+
+#[test]
 fn a_ledger_of_a_later_lane_begins_with_start_up() {
     let mut script = Script::new();
     script.records.retain(|record| !matches!(record, Record::Thread { .. }));

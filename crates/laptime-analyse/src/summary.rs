@@ -12,6 +12,7 @@ use crate::report::{EpochSummary, EpochTimes, FitSummary, MetricValue, StepStati
 use crate::statistics::mean;
 use crate::steady::{settling, steady_epoch};
 use crate::step_series::StepSeries;
+use crate::target::target;
 use crate::totals::Totals;
 
 /// Where one fit's thread stands at the end of a report.
@@ -54,6 +55,7 @@ impl<'a> Standing<'a> {
             warm_up_steps: settling.warm_up_steps(),
             loss: fit.loss(),
             metric,
+            target: target(fit, self.timebase),
             settings: facts.settings.clone(),
         }
     }
@@ -137,7 +139,7 @@ fn rate(amount: u64, seconds: f64) -> Option<f64> {
 }
 
 /// The name of a metric in reports.
-fn metric_name(metric: Metric) -> &'static str {
+pub(crate) fn metric_name(metric: Metric) -> &'static str {
     match metric {
         Metric::Loss => "loss",
         Metric::Accuracy => "accuracy",

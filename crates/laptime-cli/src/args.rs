@@ -1,25 +1,19 @@
 //! Every command and option of `laptime`, with its help.
 
 mod refusal;
+mod train;
 mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::settings;
 
 pub(crate) use refusal::{Stop, unknown_model};
+pub(crate) use train::TrainArgs;
 pub(crate) use values::{BatchSize, DataChoice};
-use values::{
-    parse_count, parse_data, parse_learning_rate, parse_seed, parse_size, parse_threads,
-    parse_validation_share,
-};
-
-/// The optimizers by the names a user types.
-const OPTIMIZERS: [&str; 5] = ["sgd", "momentum", "adam", "adamw", "rmsprop"];
 
 /// Times training epochs and says where each second went
 #[derive(Debug, Parser)]
@@ -109,76 +103,6 @@ pub(crate) struct Output {
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Example: laptime demo")]
 pub(crate) struct DemoArgs {
-    #[command(flatten)]
-    pub(crate) output: Output,
-    #[command(flatten)]
-    pub(crate) place: Place,
-}
-
-/// `laptime train`. What is absent is left to the model's defaults.
-#[derive(Debug, clap::Args)]
-#[command(before_help = "\
-Examples:
-  laptime train mlp                         where does the time go?
-  laptime train mlp --rows 1e3,1e4,1e5      how does it grow with the data?
-  laptime train cnn --batch 16,64,256       which batch size is fastest?
-  laptime train mlp --data points.csv       the same on your own rows")]
-pub(crate) struct TrainArgs {
-    /// Which model: linear, mlp or cnn
-    #[arg(value_name = "MODEL")]
-    pub(crate) model: String,
-
-    /// Where the rows come from: generated, or a .csv or .npy file with the target last
-    #[arg(long, value_name = "SOURCE", value_parser = parse_data, default_value = "generated", help_heading = "Data")]
-    pub(crate) data: DataChoice,
-    /// Rows to generate; several train one after the other [default: linear 100, mlp 10_000, cnn 1_000]
-    #[arg(long, value_name = "N,…", value_parser = parse_count, allow_negative_numbers = true, value_delimiter = ',', help_heading = "Data")]
-    pub(crate) rows: Vec<u64>,
-    /// Numbers in a row [default: linear 1, mlp 10]
-    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Data")]
-    pub(crate) features: Option<usize>,
-    /// Share of the rows held out to validate on, such as 0.2 [default: 0]
-    #[arg(long, value_name = "SHARE", value_parser = parse_validation_share, allow_negative_numbers = true, help_heading = "Data")]
-    pub(crate) validate: Option<f64>,
-
-    /// Hidden layers of the mlp, convolution blocks of the cnn [default: 1]
-    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
-    pub(crate) layers: Option<usize>,
-    /// Units of a hidden layer, channels of a convolution [default: mlp 64, cnn 32]
-    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
-    pub(crate) width: Option<usize>,
-    /// Side of the convolution kernel [default: 3]
-    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
-    pub(crate) kernel: Option<usize>,
-
-    /// Passes over the data [default: 10]
-    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, help_heading = "Training")]
-    pub(crate) epochs: Option<u64>,
-    /// Rows in a batch, or `full`; several train one after the other [default: 32, linear full]
-    #[arg(long, value_name = "N|full,…", value_delimiter = ',', help_heading = "Training")]
-    pub(crate) batch: Vec<BatchSize>,
-    /// Which optimizer [default: adam, linear sgd]
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(OPTIMIZERS), help_heading = "Training")]
-    pub(crate) optimizer: Option<String>,
-    /// Learning rate [default: the optimizer's own]
-    #[arg(long, value_name = "RATE", value_parser = parse_learning_rate, allow_negative_numbers = true, help_heading = "Training")]
-    pub(crate) lr: Option<f64>,
-    /// Decides data, starting weights and the order of rows
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = parse_seed, default_value = "0",
-        allow_negative_numbers = true,
-        help_heading = "Training"
-    )]
-    pub(crate) seed: u64,
-    /// Threads to compute with [default: 1]
-    #[arg(long, value_name = "N", value_parser = parse_threads, help_heading = "Training")]
-    pub(crate) threads: Option<u32>,
-
-    /// What to call the run [default: the model]
-    #[arg(long, value_name = "NAME", help_heading = "Output")]
-    pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
     #[command(flatten)]

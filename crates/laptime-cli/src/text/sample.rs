@@ -230,6 +230,7 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
         warm_up_steps: Some(12),
         loss: Some(0.0123),
         metric: Some(MetricValue { name: "validation_loss".to_owned(), value: Some(0.0141) }),
+        target: None,
         settings: [("optimizer", "adam"), ("lr", "0.001")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
     }
 }
