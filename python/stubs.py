@@ -35,6 +35,7 @@ TYPES = {
     "message": "str | None",
     "metric": "str",
     "name": "str",
+    "number": "int",
     "options": "dict[str, object] | None",
     "run": "str | None",
     "samples": "int | Callable[[T], int] | None",

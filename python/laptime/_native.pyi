@@ -35,6 +35,9 @@ def batch_iterator(
 
 `samples` says how many samples a batch has: a number, a function of the batch, or nothing."""
 
+def be_worker(number: int) -> None:
+    """Says that this process is a loader's worker with this number; before its first record."""
+
 def book_since(token: int, stage_id: int) -> None:
     """Books all of this thread's time since a mark on one stage."""
 

@@ -4,6 +4,7 @@
 //! the number of spans or steps, and gives a [`Report`] at any moment.
 
 mod clock;
+mod death;
 mod digest;
 mod epoch;
 mod fit;
@@ -32,6 +33,8 @@ mod workers;
 mod closing_tests;
 #[cfg(test)]
 mod coverage_tests;
+#[cfg(test)]
+mod death_tests;
 #[cfg(test)]
 mod script;
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub struct Report {
     pub law: Option<Law>,
     /// Stages that were open when the process died, from the outermost.
     pub open_stages: Vec<OpenStageSummary>,
+    /// Processes that did not end by themselves, and what each was doing.
+    pub deaths: Vec<Death>,
     /// What analysis concluded; the first is the verdict.
     pub findings: Vec<Finding>,
     /// What is missing or doubtful in this report.
@@ -317,6 +319,39 @@ pub struct OpenStageSummary {
     pub stage: String,
     /// How long it had been open at the last instant known, seconds.
     pub open_s: f64,
+}
+
+/// A process of the run that did not end by itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct Death {
+    /// What it did in the run.
+    pub part: Part,
+    /// Its rank, or the rank it worked for.
+    pub rank: u32,
+    /// Which worker of its loader, from 0; absent where that was not told.
+    pub worker: Option<u32>,
+    /// Process id.
+    pub pid: u32,
+    /// The fit that was open, from 0.
+    pub fit: Option<u32>,
+    /// The newest epoch of that fit, from 0.
+    pub epoch: Option<u32>,
+    /// The step of that epoch it was in, from 0; absent where the pass had ended.
+    pub step: Option<u64>,
+    /// Stages that were open, from the outermost of each thread.
+    pub open_stages: Vec<OpenStageSummary>,
+}
+
+/// What a process does in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// It is a rank's own: it trains.
+    Rank,
+    /// It loads data for one that trains.
+    LoaderWorker,
+    /// It recorded beside its rank's own.
+    Process,
 }
 
 /// What analysis concluded.

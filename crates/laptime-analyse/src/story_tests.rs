@@ -141,6 +141,9 @@ fn an_epoch_cut_by_a_kill_is_told_up_to_the_last_instant_with_its_open_stages() 
     near(epoch.wall_s, 0.13);
     near(epoch.stages["backward"], 0.082);
     let [open] = &report.open_stages[..] else { panic!("{:?}", report.open_stages) };
+    let [death] = &report.deaths[..] else { panic!("{:?}", report.deaths) };
+    assert_eq!((death.fit, death.epoch), (Some(0), Some(report.epochs.len() as u32 - 1)));
+    assert_eq!(death.step, Some(report.epochs.last().unwrap().steps));
     assert_eq!((open.thread.as_str(), open.stage.as_str()), ("main", "backward"));
     near(open.open_s, 0.03);
 }

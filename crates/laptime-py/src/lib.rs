@@ -13,6 +13,7 @@ mod sample_count;
 mod shown;
 mod stage;
 mod timed;
+mod worker;
 
 use pyo3::prelude::*;
 
@@ -30,6 +31,8 @@ mod _native {
     use crate::shown::{main, show_run};
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
+    #[pymodule_export]
+    use crate::worker::be_worker;
 
     use super::{Bound, PyModule, PyResult, lap};
     use pyo3::prelude::*;

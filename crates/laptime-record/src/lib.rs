@@ -44,6 +44,7 @@ mod span_cost;
 mod stage;
 mod supervisor;
 mod thread_lane;
+mod worker;
 
 pub use batch_log::{BatchLog, in_batches};
 pub use clock::{anchor, now};
@@ -62,3 +63,4 @@ pub use recorder::{Finished, Options, Recorder};
 pub use session::{arm, finish, guarded, is_active, run_folder, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use supervisor::{ChildUsage, Supervisor};
+pub use worker::be_worker;

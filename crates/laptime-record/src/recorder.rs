@@ -25,6 +25,7 @@ use crate::probe::{self, Probes, RealSystem};
 use crate::session;
 use crate::span_cost::measure_span_cost_ns;
 use crate::thread_lane::current_lane;
+use crate::worker::worker;
 
 /// Threads that can record at once; those beyond the ring's lanes lose up to 100 ms when killed.
 const MAX_LANES: usize = 64;
@@ -289,6 +290,7 @@ impl Recorder {
         let Some((ring, ring_trouble)) = make_ring(&identity) else { return Self::idle() };
         let mut facts = process_facts(&identity);
         facts.parent = place.is_beside_another().then(parent_pid);
+        facts.worker = worker();
         facts.ring = ring.name();
         facts.told = place.told.clone();
         let ring_path = ring.path().map(Path::to_owned);

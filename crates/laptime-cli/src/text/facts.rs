@@ -1,6 +1,6 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-use laptime_analyse::{Law, LedgerRow, OpenStageSummary, Report};
+use laptime_analyse::{Law, LedgerRow, Report};
 
 use super::fits::epoch_times;
 use super::style::{Emphasis, Style};
@@ -181,19 +181,4 @@ fn law(law: &Law) -> String {
     let (start, each) = (units::duration(start), units::duration(slope.abs()));
     let (level, ends) = (units::percent(law.slope.level), units::interval(law.slope.low, law.slope.high));
     format!("{what} = {start} {sign} {each} × {}   ({level}: {ends})", shown(&law.x))
-}
-
-/// Where a dead process was: `died in backward (open for 3.20 ms)`.
-pub(crate) fn open_stages_lines(open: &[OpenStageSummary]) -> Vec<String> {
-    let mut threads: Vec<&str> = open.iter().map(|stage| stage.thread.as_str()).collect();
-    threads.dedup();
-    let lines = threads.iter().enumerate().map(|(at, thread)| {
-        let stages = open.iter().filter(|stage| stage.thread == *thread);
-        let path: Vec<String> = stages
-            .map(|open| format!("{} (open for {})", stage_name(&open.stage), units::duration(open.open_s)))
-            .collect();
-        let place = if at == 0 { String::new() } else { format!("thread {}: ", shown(thread)) };
-        format!("{place}died in {}", path.join(", within it "))
-    });
-    lines.collect()
 }

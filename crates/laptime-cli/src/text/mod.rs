@@ -1,6 +1,7 @@
 //! From findings to the terminal: pure functions that return text, never print it.
 
 mod bar;
+mod deaths;
 mod epoch_unit;
 mod epochs;
 mod facts;

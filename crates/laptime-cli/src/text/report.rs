@@ -3,8 +3,9 @@
 use laptime_analyse::{Report, Warning};
 use laptime_core::{Status, Trouble};
 
+use super::deaths::death_lines;
 use super::epochs::epochs_text;
-use super::facts::{facts_text, open_stages_lines};
+use super::facts::facts_text;
 use super::fits::shared_facts;
 use super::ledger::ledger_text;
 use super::style::{Emphasis, Style};
@@ -39,7 +40,7 @@ fn title(report: &Report, style: &Style) -> String {
     if let Some(message) = run.message.as_deref().filter(|_| run.status != Status::Finished) {
         lines.extend(marked("because", &shown(message), Emphasis::Bad, style));
     }
-    for place in open_stages_lines(&report.open_stages) {
+    for place in death_lines(report) {
         lines.extend(explained(&place, style, Emphasis::Bad));
     }
     ended(&lines)

@@ -35,6 +35,7 @@ pub(crate) fn nothing() -> Report {
         overhead: Overhead::default(),
         law: None,
         open_stages: Vec::new(),
+        deaths: Vec::new(),
         findings: Vec::new(),
         warnings: Vec::new(),
     }
@@ -73,13 +74,31 @@ pub(crate) fn killed() -> Report {
     last.metrics.clear();
     settle(&mut report);
     (report.fits[0].epochs, report.fits[0].planned_epochs) = (1, Some(3));
-    report.open_stages =
-        vec![OpenStageSummary { thread: "main".to_owned(), stage: "backward".to_owned(), open_s: 3.2e-3 }];
+    report.deaths = vec![death()];
+    report.open_stages = report.deaths[0].open_stages.clone();
     report.warnings = vec![
         Warning::SpansDropped { count: 1203 },
         Warning::Trouble { trouble: Trouble::DamagedLog { file: "0.log".to_owned(), bytes: 4096 } },
     ];
     report
+}
+
+/// The only rank, in the middle of its second epoch.
+pub(crate) fn death() -> Death {
+    Death {
+        part: Part::Rank,
+        rank: 0,
+        worker: None,
+        pid: 4711,
+        fit: Some(0),
+        epoch: Some(1),
+        step: Some(1204),
+        open_stages: vec![OpenStageSummary {
+            thread: "main".to_owned(),
+            stage: "backward".to_owned(),
+            open_s: 3.2e-3,
+        }],
+    }
 }
 
 /// Stopped by an error before the first epoch.
@@ -125,6 +144,7 @@ pub(crate) fn running() -> Report {
     let mut report = killed();
     report.run.status = Status::Running;
     report.open_stages.clear();
+    report.deaths.clear();
     report.warnings.clear();
     report.time_left = Some(Estimate { mean: 12.2, low: 11.1, high: 14.3, level: 0.9 });
     report

@@ -59,7 +59,7 @@ fn a_killed_run_says_where_it_died_and_what_is_missing() {
         mlp · killed · 1 of 3 epochs · 5.87 s
         100,000 rows · batch 32 · 769 parameters · lr 0.001 · optimizer adam
         burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
-        died in backward (open for 3.20 ms)
+        died in backward (open for 3.20 ms), step 1,205 of epoch 2 (fit 1)
 
         epoch  wall = data  fwd  bwd  opt rest  eval  steps  samples/s    loss  val loss
             1  4.07   0.18 1.05 1.89 0.71 0.25  0.33  3,125     24,546   0.410     0.471
@@ -219,7 +219,8 @@ fn a_narrow_terminal_folds_stages_and_names_what_it_leaves_out() {
           · lr 0.001 · optimizer adam
         burn 0.22.1 flex · cpu · 1 thread on 2
           CPUs · 2026-03-01 10:15 UTC
-        died in backward (open for 3.20 ms)
+        died in backward (open for 3.20 ms),
+          step 1,205 of epoch 2 (fit 1)
 
         epoch  wall = fwd  bwd  opt rest    loss
             1  4.07  1.05 1.89 0.71 0.43   0.410
