@@ -63,6 +63,7 @@ RETURNS = {
     "mark": "int",
     "new_stage": "Stage",
     "now": "int",
+    "rank": "int",
     "run_folder": "str | None",
     "show_run": "tuple[str, str, str]",
     "stage_id": "int",

@@ -99,6 +99,9 @@ def new_stage(name: str) -> Stage:
 def now() -> int:
     """The recorder's clock, ticks."""
 
+def rank() -> int:
+    """The rank of this process as its launcher tells; 0 when it is alone."""
+
 def run_folder() -> str | None:
     """The folder of the run that is being recorded."""
 

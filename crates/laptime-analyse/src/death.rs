@@ -68,7 +68,7 @@ fn part(process: &Process) -> Part {
 
 /// What was open in a process at the last instant known; other threads only where a stage of theirs was.
 pub(crate) fn open_stages(process: &Process) -> Vec<OpenStageSummary> {
-    let timebase = process.clock.timebase(process.facts.ns_per_tick);
+    let timebase = process.timebase();
     let stepping = process.stepping_lane().map(|lane| lane.number);
     let deep = |lane: &&crate::lane::Lane| {
         Some(lane.number) == stepping || lane.state.as_ref().is_some_and(|state| state.open.len() > 1)

@@ -4,9 +4,9 @@ use laptime_core::{Record, RunMeta};
 
 use crate::death::deaths;
 use crate::law;
-use crate::ledger::{rows, run_totals};
 use crate::outlook;
 use crate::process::Process;
+use crate::ranks::{ranks, slowest, uneven};
 use crate::report::{REPORT_SCHEMA, Report, RunSummary};
 use crate::summary;
 use crate::supervised::Supervised;
@@ -71,6 +71,9 @@ impl Digest {
         let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
         let mut report = report(&run.meta(&self.meta, &self.processes), &run);
         report.workers = workers(&self.processes);
+        report.ranks = ranks(&self.processes);
+        report.slowest_rank = report.ranks.as_deref().and_then(slowest);
+        report.findings.extend(report.ranks.as_deref().and_then(uneven));
         report.deaths = deaths(&run, &self.processes);
         let own = report.deaths.iter().find(|death| death.pid == run.process.facts.pid);
         report.open_stages = own.map(|death| death.open_stages.clone()).unwrap_or_default();
@@ -80,23 +83,22 @@ impl Digest {
 
 fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
     let process = run.process;
-    let timebase = process.clock.timebase(process.facts.ns_per_tick);
-    let wall_s = timebase.seconds(run.extent().wall());
+    let timebase = process.timebase();
+    let (wall_s, ledger) = run.ledger();
     let (fits, epochs) = summary::fits(process, &timebase);
-    let unknown = crate::lane::Lane::new(0);
-    let stepping = process.stepping_lane().unwrap_or(&unknown);
-    let mut totals = run_totals(stepping, &process.extent(), process.any_fit());
-    run.widen(&mut totals, process.any_fit());
-    let others = process.lanes.values().filter(|lane| lane.number != stepping.number);
+    let stepping = process.stepping_lane().map(|lane| lane.number);
+    let others = process.lanes.values().filter(|lane| Some(lane.number) != stepping);
     let mut report = Report {
         schema: REPORT_SCHEMA,
         run: run_summary(meta, run),
         wall_s,
-        ledger: rows(&totals, &stepping.spans, &process.names, &timebase),
+        ledger,
         device_ledger: None,
         fits,
         epochs,
         steps: summary::steps(process, &timebase),
+        ranks: None,
+        slowest_rank: None,
         workers: None,
         threads: others.filter_map(|lane| thread(lane, &process.names, &timebase)).collect(),
         memory: run.memory(),

@@ -6,6 +6,7 @@
 mod clock;
 mod death;
 mod digest;
+mod discarded;
 mod epoch;
 mod fit;
 mod gauges;
@@ -15,6 +16,7 @@ mod law;
 mod ledger;
 mod outlook;
 mod process;
+mod ranks;
 mod report;
 mod statistics;
 mod steady;
@@ -35,6 +37,8 @@ mod closing_tests;
 mod coverage_tests;
 #[cfg(test)]
 mod death_tests;
+#[cfg(test)]
+mod rank_tests;
 #[cfg(test)]
 mod script;
 #[cfg(test)]

@@ -27,6 +27,10 @@ pub struct Report {
     pub epochs: Vec<EpochSummary>,
     /// Statistics of the steps of all fits; absent when no step ended.
     pub steps: Option<StepStatistics>,
+    /// Every rank that recorded; absent when the training is alone.
+    pub ranks: Option<Vec<RankSummary>>,
+    /// The rank that works longest on a step, so that the others wait for it.
+    pub slowest_rank: Option<u32>,
     /// Ledgers of loader workers; absent when there are none.
     pub workers: Option<Vec<WorkerSummary>>,
     /// Other threads of the process that recorded stages.
@@ -209,6 +213,25 @@ pub struct StepStatistics {
     pub p95_s: f64,
     /// Samples a second over the steps' own time.
     pub samples_per_s: Option<f64>,
+}
+
+/// One rank of a training that several processes share.
+#[derive(Clone, Debug, Serialize)]
+pub struct RankSummary {
+    /// Its number.
+    pub rank: u32,
+    /// How it stands.
+    pub status: Status,
+    /// From its begin to its end, seconds.
+    pub wall_s: f64,
+    /// Exclusive time of its stages; adds up to `wall_s`.
+    pub ledger: Vec<LedgerRow>,
+    /// Steps that ended.
+    pub steps: u64,
+    /// Samples a second over the steps' own time.
+    pub samples_per_s: Option<f64>,
+    /// Mean time of a step without communication, in which it waits for the others; seconds.
+    pub work_s: Option<f64>,
 }
 
 /// One loader worker.

@@ -9,11 +9,11 @@ mod facts;
 mod hooks;
 mod lap;
 mod options;
+mod process;
 mod sample_count;
 mod shown;
 mod stage;
 mod timed;
-mod worker;
 
 use pyo3::prelude::*;
 
@@ -28,11 +28,11 @@ mod _native {
         start, step,
     };
     #[pymodule_export]
+    use crate::process::{be_worker, rank};
+    #[pymodule_export]
     use crate::shown::{main, show_run};
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
-    #[pymodule_export]
-    use crate::worker::be_worker;
 
     use super::{Bound, PyModule, PyResult, lap};
     use pyo3::prelude::*;

@@ -58,7 +58,7 @@ pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
 pub use mark::{MarkId, mark};
-pub use rank::rank_from_environment;
+pub use rank::{Launch, rank_from_environment};
 pub use recorder::{Finished, Options, Recorder};
 pub use session::{arm, finish, guarded, is_active, run_folder, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};

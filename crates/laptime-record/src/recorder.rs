@@ -22,6 +22,7 @@ use crate::fork;
 use crate::lane::Lane;
 use crate::place::Place;
 use crate::probe::{self, Probes, RealSystem};
+use crate::rank::Launch;
 use crate::session;
 use crate::span_cost::measure_span_cost_ns;
 use crate::thread_lane::current_lane;
@@ -236,6 +237,8 @@ pub struct Options {
     pub rank: u32,
     /// The folder of a run to join; `LAPTIME_RUN` when not given. Without either a new run is made.
     pub join: Option<PathBuf>,
+    /// The launch this process is one rank of: its ranks share the run that is made.
+    pub launch: Option<Launch>,
     /// When the program began, from [`anchor`](crate::anchor) in its first line: the run then covers the
     /// whole program, and what it used and counted before the recorder's start. Else the recorder's start.
     pub began: Option<Anchor>,

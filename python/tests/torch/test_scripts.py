@@ -97,6 +97,8 @@ def check_counts(expected: Expected, recorded: Recorded) -> None:
     settings = fit["settings"]
     assert {name: settings.get(name) for name in expected.settings} == expected.settings
     assert ("discarded_gradients" in settings) == ("discarded_gradients" in expected.settings)
+    found = "discarded_gradients" in {finding["id"] for finding in report["findings"]}
+    assert found == ("discarded_gradients" in expected.settings)
     assert not [name for name in settings if name.startswith("hook_off")], settings
 
 

@@ -6,6 +6,7 @@ use super::fits::epoch_times;
 use super::style::{Emphasis, Style};
 use super::units;
 use super::words::stage_name;
+use super::workers::workers_line;
 use super::wrap::{shown, wrapped};
 
 /// Letters the labels take, so that all facts begin in one column.
@@ -26,30 +27,17 @@ pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
         ("memory", memory(report)),
         ("machine", machine(report)),
         ("threads", threads(report)),
-        ("workers", workers(report)),
+        ("workers", workers_line(report)),
         ("laptime", Some(own_cost(report))),
         ("law", report.law.as_ref().map(law)),
     ];
     facts.iter().filter_map(|(label, fact)| Some(labelled(label, fact.as_deref()?, style))).collect()
 }
 
-/// What the loader's worker processes did, each stage by its mean exclusive time.
-fn workers(report: &Report) -> Option<String> {
-    let workers = report.workers.as_ref()?;
-    let mut stages: Vec<(&str, f64, u64)> = Vec::new();
-    for row in workers.iter().flat_map(|worker| &worker.ledger).filter(|row| row.count > 0) {
-        match stages.iter_mut().find(|(stage, ..)| *stage == row.stage) {
-            Some((_, seconds, count)) => (*seconds, *count) = (*seconds + row.seconds, *count + row.count),
-            None => stages.push((&row.stage, row.seconds, row.count)),
-        }
-    }
-    let told = stages.iter().map(|(stage, seconds, count)| {
-        let mean = units::duration(seconds / *count as f64);
-        format!("{} {mean} ({} times)", stage_name(stage), units::count(*count))
-    });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty())
-        .then(|| format!("in {}: {}", units::counted(workers.len() as u64, "worker"), told.join(", ")))
+/// What a command used, for one that recorded nothing of itself.
+pub(crate) fn used_text(report: &Report, style: &Style) -> String {
+    let facts = [("data", Some(data(report))), ("memory", memory(report)), ("machine", machine(report))];
+    facts.iter().filter_map(|(label, fact)| Some(labelled(label, fact.as_deref()?, style))).collect()
 }
 
 /// A label and its text, wrapped under itself.

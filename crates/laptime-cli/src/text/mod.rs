@@ -8,6 +8,7 @@ mod facts;
 mod fits;
 mod ledger;
 mod progress;
+mod ranks;
 mod report;
 mod runs;
 #[cfg(test)]
@@ -15,9 +16,11 @@ mod sample;
 #[cfg(test)]
 mod snapshots;
 mod style;
+mod summary;
 mod table;
 mod warnings;
 mod words;
+mod workers;
 mod wrap;
 
 use laptime_core::units;
@@ -26,4 +29,5 @@ pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};
 pub(crate) use style::{Emphasis, Style};
+pub(crate) use summary::summary_text;
 pub(crate) use wrap::{shown, wrapped};

@@ -26,6 +26,8 @@ pub(crate) fn nothing() -> Report {
         fits: Vec::new(),
         epochs: Vec::new(),
         steps: None,
+        ranks: None,
+        slowest_rank: None,
         workers: None,
         threads: Vec::new(),
         memory: Memory::default(),
@@ -139,6 +141,44 @@ pub(crate) fn several() -> Report {
     report
 }
 
+/// Two workers load for it, started anew for each of its three epochs.
+pub(crate) fn with_workers() -> Report {
+    let mut report = finished();
+    report.fits[0].settings.insert("num_workers".to_owned(), "2".to_owned());
+    let ledger = vec![
+        row("fetch", 71.0, 0.6, 1000),
+        row("transform", 38.0, 0.3, 32_000),
+        row("collate", 9.0, 0.1, 1000),
+        row("idle", 1.0, 0.0, 0),
+    ];
+    report.workers = Some((0..6).map(|index| WorkerSummary { index, ledger: ledger.clone() }).collect());
+    report
+}
+
+/// Two ranks of which the second works longer.
+pub(crate) fn two_ranks() -> Report {
+    let mut report = finished();
+    report.run.ranks = 2;
+    let rank = |rank: u32, slower: f64| {
+        let mut ledger = report.ledger.clone();
+        let work: f64 = ledger.iter().map(|row| row.seconds).sum();
+        ledger.iter_mut().for_each(|row| row.seconds *= slower);
+        ledger.push(row("communication", work * (2.0 - slower), 0.0, 9375));
+        RankSummary {
+            rank,
+            status: Status::Finished,
+            wall_s: work * 2.0,
+            ledger,
+            steps: 9375,
+            samples_per_s: Some(13_223.0),
+            work_s: Some(1.21e-3 * slower),
+        }
+    };
+    report.ranks = Some(vec![rank(0, 1.0), rank(1, 1.4)]);
+    report.slowest_rank = Some(1);
+    report
+}
+
 /// In the middle of its second epoch.
 pub(crate) fn running() -> Report {
     let mut report = killed();
@@ -185,6 +225,8 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("several fits", several()),
         ("many epochs", trained(200, 3125)),
         ("running", running()),
+        ("two ranks", two_ranks()),
+        ("workers", with_workers()),
         ("odd", odd()),
     ]
 }

@@ -1,4 +1,4 @@
-//! Loader workers: processes that load data for the one that trains.
+//! Which of several processes this is: a rank, or a loader's worker.
 
 use laptime_record::{self as record, guarded};
 use pyo3::prelude::*;
@@ -7,4 +7,10 @@ use pyo3::prelude::*;
 #[pyfunction]
 pub(crate) fn be_worker(number: u32) {
     guarded((), || record::be_worker(number));
+}
+
+/// The rank of this process as its launcher tells; 0 when it is alone.
+#[pyfunction]
+pub(crate) fn rank() -> u32 {
+    record::rank_from_environment().0
 }
