@@ -9,6 +9,7 @@ mod facts;
 mod hooks;
 mod lap;
 mod options;
+mod process;
 mod sample_count;
 mod shown;
 mod stage;
@@ -26,6 +27,8 @@ mod _native {
         arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_update, is_active,
         measured, now, run_folder, stage_id, start,
     };
+    #[pymodule_export]
+    use crate::process::{be_worker, rank};
     #[pymodule_export]
     use crate::shown::{main, show_run};
     #[pymodule_export]

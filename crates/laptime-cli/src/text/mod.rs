@@ -1,12 +1,14 @@
 //! From findings to the terminal: pure functions that return text, never print it.
 
 mod bar;
+mod deaths;
 mod epoch_unit;
 mod epochs;
 mod facts;
 mod fits;
 mod ledger;
 mod progress;
+mod ranks;
 mod report;
 mod runs;
 #[cfg(test)]
@@ -14,9 +16,11 @@ mod sample;
 #[cfg(test)]
 mod snapshots;
 mod style;
+mod summary;
 mod table;
 mod warnings;
 mod words;
+mod workers;
 mod wrap;
 
 use laptime_core::units;
@@ -25,4 +29,5 @@ pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};
 pub(crate) use style::{Emphasis, Style};
+pub(crate) use summary::summary_text;
 pub(crate) use wrap::{shown, wrapped};
