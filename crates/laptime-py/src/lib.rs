@@ -35,11 +35,12 @@ mod _native {
     use crate::stage::{Stage, new_stage};
     #[pymodule_export]
     use crate::training::{
-        ask, begin_backward, begin_loss, begin_model, begin_pass, begin_pass_epoch, begin_training, begin_update,
-        begin_zero, end_backward, end_call, end_pass, end_training, end_update, end_wait, end_zero, enter_update,
-        follow_loop, forget_model, forget_optimizer, has_passes, in_pass_epoch, in_training, interrupt_step,
-        is_counted, is_inside, know_model, know_optimizer, knows_optimizer, leave_update, moved_to_device,
-        see_activity, see_birth, take_batch, take_samples, training_in_worker, training_loader,
+        ask, begin_backward, begin_loss, begin_model, begin_pass, begin_pass_epoch, begin_training,
+        begin_update, begin_zero, end_backward, end_call, end_pass, end_training, end_update, end_wait,
+        end_zero, enter_update, follow_loop, forget_model, forget_optimizer, has_passes, in_pass_epoch,
+        in_training, interrupt_step, is_counted, is_inside, know_model, know_optimizer, knows_optimizer,
+        leave_update, moved_to_device, see_activity, see_birth, take_batch, take_samples, training_in_worker,
+        training_loader,
     };
 
     use super::{Bound, PyModule, PyResult, lap};

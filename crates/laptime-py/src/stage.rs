@@ -49,7 +49,11 @@ impl Stage {
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        guarded((), || if !record::enter_unless_open(slf.get().id) { enter_again(slf.get().id) });
+        guarded((), || {
+            if !record::enter_unless_open(slf.get().id) {
+                enter_again(slf.get().id)
+            }
+        });
         slf
     }
 

@@ -119,7 +119,8 @@ impl Lane {
     pub(crate) fn exit_started(self, stage: StageId, start: Ticks, now: Ticks) -> Pushed {
         let depth = self.0.depth.load(Relaxed) as usize;
         let began = |at: &usize| self.0.frames[*at].open_stage();
-        let found = (1..depth.min(FRAMES)).rev().find(|at| began(at).stage == stage && began(at).start == start);
+        let found =
+            (1..depth.min(FRAMES)).rev().find(|at| began(at).stage == stage && began(at).start == start);
         match found {
             Some(at) if at + 1 < depth => self.remove(at, depth.min(FRAMES), stage, now),
             _ => self.exit(stage, now),

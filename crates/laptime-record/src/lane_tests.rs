@@ -78,7 +78,8 @@ fn a_stage_that_began_earlier_than_it_was_known_is_one_span_with_all_time_since(
     lane.enter_since(&mark, StageId::EVALUATE, Ticks(1_050));
     let _ = lane.exit(StageId::EVALUATE, Ticks(1_070));
     let totals = lane.totals_at(Ticks(1_070));
-    let total = |stage| totals.iter().find(|total| total.stage == stage).map(|total| (total.own.0, total.count));
+    let total =
+        |stage| totals.iter().find(|total| total.stage == stage).map(|total| (total.own.0, total.count));
     assert_eq!(total(StageId::EVALUATE), Some((50, 1)));
     assert_eq!(total(A), Some((10, 1)));
 }

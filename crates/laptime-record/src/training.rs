@@ -253,7 +253,8 @@ impl Training {
         self.progress.see_gradients();
         let samples = std::mem::take(&mut self.pending_samples);
         // Closures of one update see the same samples again.
-        self.samples = if self.in_update { self.samples.max(samples) } else { self.samples.saturating_add(samples) };
+        self.samples =
+            if self.in_update { self.samples.max(samples) } else { self.samples.saturating_add(samples) };
         // Activation checkpointing calls modules again: that is part of the backward pass.
         go_inside();
         enter(StageId::BACKWARD);

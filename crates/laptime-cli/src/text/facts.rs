@@ -1,21 +1,13 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-<<<<<<< HEAD
-use laptime_analyse::{Law, LedgerRow, OpenStageSummary, Report, TargetSummary};
+use laptime_analyse::{Law, LedgerRow, Report, TargetSummary};
 use laptime_core::Status;
-=======
-use laptime_analyse::{Law, LedgerRow, Report};
->>>>>>> ranks
 
 use super::fits::{epoch_times, flops_per_sample};
 use super::style::{Emphasis, Style};
 use super::units;
-<<<<<<< HEAD
 use super::words::{metric_value, stage_name};
-=======
-use super::words::stage_name;
 use super::workers::workers_line;
->>>>>>> ranks
 use super::wrap::{shown, wrapped};
 
 /// Letters the labels take, so that all facts begin in one column.

@@ -3,7 +3,9 @@
 use laptime_core::{FitFacts, Ticks};
 
 use super::{Address, Training};
-use crate::explicit::{epoch_begin, epoch_end, epoch_is_open, fit_begin, fit_end, fit_is_open, fit_update, step};
+use crate::explicit::{
+    epoch_begin, epoch_end, epoch_is_open, fit_begin, fit_end, fit_is_open, fit_update, step,
+};
 use crate::mark::MarkId;
 
 /// The fit under way. A new one begins with a new value.
