@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import threading
 import types
@@ -179,8 +180,10 @@ def _attach_workers() -> None:
 
 
 def _make_worker_loop(original: Callable[..., Any]) -> Callable[..., Any]:
+    at = list(inspect.signature(original).parameters).index("worker_id")
+
     def _worker_loop(*args: Any, **kwargs: Any) -> Any:
-        _start_worker()
+        _start_worker(kwargs.get("worker_id", args[at] if at < len(args) else None))
         try:
             return original(*args, **kwargs)
         finally:
@@ -191,8 +194,10 @@ def _make_worker_loop(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_guard.safely
-def _start_worker() -> None:
+def _start_worker(number: int | None) -> None:
     """Times what this worker does; a child that records has a log of its own in the run."""
+    if number is not None:
+        _native.be_worker(number)
     # What the parent was doing when it forked is not ours.
     here.training = Training()
     # A transform that is a module is the only module a worker calls.

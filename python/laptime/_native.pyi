@@ -38,6 +38,9 @@ def batch_iterator(
 
 `samples` says how many samples a batch has: a number, a function of the batch, or nothing."""
 
+def be_worker(number: int) -> None:
+    """Says that this process is a loader's worker with this number; before its first record."""
+
 def begin_backward() -> None:
     """A backward pass begins."""
 
@@ -61,11 +64,6 @@ def begin_update(optimizer: object) -> int:
 
 def begin_zero(optimizer: object) -> None:
     """Gradients are about to be set to zero, by an optimizer or, with `None`, by a module."""
-def be_worker(number: int) -> None:
-    """Says that this process is a loader's worker with this number; before its first record."""
-
-def book_since(token: int, stage_id: int) -> None:
-    """Books all of this thread's time since a mark on one stage."""
 
 def count(counter: str, amount: int) -> None:
     """Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`."""
