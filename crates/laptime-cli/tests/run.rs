@@ -261,6 +261,25 @@ fn control_c_reaches_the_command_once() {
 }
 
 #[test]
+fn a_signal_to_the_whole_group_reaches_the_command_once_and_one_to_laptime_too() {
+    let folder = folder();
+    let mut command = laptime(folder.path());
+    command.args(["run", "-q", "--", "sh", "-c", COUNTER]).process_group(0);
+    let mut child = Tracked::start(command);
+    child.hear("ready");
+    child.signal_group(libc::SIGINT);
+    child.hear("int 1");
+    // Comes after anything laptime might have forwarded before.
+    child.signal(libc::SIGUSR1);
+    child.hear("usr1");
+    child.signal(libc::SIGINT);
+    child.hear("int 2");
+    child.say("done\n");
+    child.hear("total 2");
+    assert_eq!(child.end().code(), Some(9));
+}
+
+#[test]
 fn a_command_that_control_c_ends_takes_laptime_with_it() {
     let folder = folder();
     let mut command = laptime(folder.path());
@@ -481,6 +500,7 @@ fn the_summary_of_a_plain_command() {
         insta::assert_snapshot!(text(&output.stderr), @r"
         laptime plain failed TIME
         because: ended with exit code 3
+
 
         verdict: cannot tell where the time went: the command recorded no stages
         run kept in .laptime/RUN laptime report

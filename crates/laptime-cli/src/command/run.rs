@@ -2,12 +2,14 @@
 //!
 //! The command is a child in the same process group and session with the same standard streams. It gets
 //! the signal mask and dispositions laptime was started with, and its words byte for byte. Signals that
-//! somebody sends to laptime go on to it; what the terminal sends the whole group is not sent twice.
+//! somebody sends to laptime go on to it; what the whole group was sent, by a key or a shell's `kill %1`, is
+//! not sent twice.
 //!
 //! laptime is no subreaper: a daemon that the command leaves behind goes to init as it would without us,
 //! and nobody waits for it. A command that cannot be started ends like one typed in a shell or after `env`:
 //! 127 when it is not found, 126 when it cannot be executed; nothing is written then.
 
+mod bystander;
 mod child;
 mod ending;
 mod environment;
@@ -30,6 +32,7 @@ use crate::screen::Screen;
 use crate::settings::{self, Settings};
 use crate::study::Study;
 use crate::text::summary_text;
+use bystander::Bystander;
 use child::Child;
 pub(crate) use child::Ended;
 pub(crate) use ending::end_like;
@@ -106,8 +109,11 @@ fn follow(
     signals: &signals::Blocked,
 ) -> (Ended, Anchor, ChildUsage) {
     let mut next_sample = child::Timer::every_second();
+    let mut bystander = Bystander::stand();
     loop {
-        if let Some(signal) = signals.wait(next_sample.left()) {
+        let signal = signals.wait(next_sample.left());
+        let to_the_group = bystander.as_mut().map_or(0, Bystander::seen);
+        if let Some(signal) = signal.filter(|signal| !signal.is_in(to_the_group)) {
             child.forward(&signal);
         }
         match child.change() {

@@ -18,11 +18,12 @@ const MOST_RANKS: usize = 12;
 /// The table of ranks with the slowest named; empty for a training that is alone.
 pub(crate) fn ranks_text(report: &Report, style: &Style) -> String {
     let Some(ranks) = &report.ranks else { return String::new() };
-    let wall = ranks.iter().map(|rank| rank.wall_s).fold(0.0, f64::max);
-    let unit = EpochUnit::telling(wall);
+    // Starting up takes longer than a short training, whose stages are still to be told apart.
+    let longest = ranks.iter().flat_map(|rank| STAGES.map(|stage| spent(rank, stage))).fold(0.0, f64::max);
+    let unit = EpochUnit::telling(longest);
     let mut table = Table::new(columns());
     for rank in shown(ranks, report.slowest_rank) {
-        table.row(cells(rank, &unit, unit.decimals_of(wall)));
+        table.row(cells(rank, &unit, unit.decimals_of(longest)));
     }
     let mut text = table.drawn(style);
     for line in wrapped(&note(report, ranks, &unit), style.width, "", "  ") {
@@ -32,13 +33,13 @@ pub(crate) fn ranks_text(report: &Report, style: &Style) -> String {
 }
 
 fn columns() -> Vec<Column> {
-    let stages = STAGES.iter().enumerate().map(|(at, stage)| {
-        let title = stage_column(stage);
-        Column::new(if at == 0 { format!("= {title}") } else { title }, Align::Right).gap(1)
-    });
-    let mut columns = vec![Column::new("rank", Align::Right), Column::new("wall", Align::Right)];
-    columns.extend(stages);
-    columns.push(Column::new("other", Align::Right).gap(1));
+    let mut columns = vec![Column::new("rank", Align::Right), Column::new("wall", Align::Unit)];
+    // Of the stages the one that says who waits for whom stays longest.
+    let stages = STAGES.iter().zip(3..);
+    columns.extend(
+        stages.map(|(stage, weight)| Column::new(stage_column(stage), Align::Right).importance(weight)),
+    );
+    columns.push(Column::new("other", Align::Right));
     columns.push(Column::new("steps", Align::Right).importance(1));
     columns.push(Column::new("samples/s", Align::Right).importance(2));
     columns
@@ -49,19 +50,22 @@ fn shown(ranks: &[RankSummary], slowest: Option<u32>) -> impl Iterator<Item = &R
     ranks.iter().enumerate().filter(first).map(|(_, rank)| rank)
 }
 
+fn spent(rank: &RankSummary, stage: &str) -> f64 {
+    rank.ledger.iter().filter(|row| row.stage == stage).map(|row| row.seconds).sum()
+}
+
 fn cells(rank: &RankSummary, unit: &EpochUnit, decimals: usize) -> Vec<Cell> {
-    let spent = |stage: &str| -> f64 {
-        rank.ledger.iter().filter(|row| row.stage == stage).map(|row| row.seconds).sum()
-    };
     let time = |seconds: f64| unit.shown(seconds, decimals);
-    let stages = STAGES.map(spent);
+    let stages = STAGES.map(|stage| spent(rank, stage));
     let other = rank.wall_s - stages.iter().sum::<f64>();
     let mark = match rank.status {
         Status::Finished => "",
         Status::Running | Status::Failed | Status::Killed => "*",
     };
-    let mut cells: Vec<Cell> =
-        vec![format!("{}{mark}", rank.rank).into(), Cell::painted(time(rank.wall_s), Emphasis::Bold)];
+    let mut cells: Vec<Cell> = vec![
+        format!("{}{mark}", rank.rank).into(),
+        Cell::painted(units::duration(rank.wall_s), Emphasis::Bold),
+    ];
     cells.extend(stages.map(|seconds| Cell::from(time(seconds))));
     // Rounding may leave a hair below nothing.
     cells.push(Cell::painted(time(if other < 0.0 { 0.0 } else { other }), Emphasis::Dim));
@@ -72,7 +76,7 @@ fn cells(rank: &RankSummary, unit: &EpochUnit, decimals: usize) -> Vec<Cell> {
 
 /// Units, what is left out, and who holds the others up.
 fn note(report: &Report, ranks: &[RankSummary], unit: &EpochUnit) -> String {
-    let mut facts = vec![format!("times in {}", unit.name)];
+    let mut facts = vec![format!("stages in {}", unit.name)];
     if ranks.len() > MOST_RANKS {
         facts.push(format!("the first {MOST_RANKS} of {} ranks (--json has all)", ranks.len()));
     }
@@ -103,10 +107,10 @@ mod tests {
     #[test]
     fn each_rank_has_a_row_that_adds_up_and_the_slowest_is_named() {
         insta::assert_snapshot!(ranks_text(&sample::two_ranks(), &Style::default()), @r"
-        rank  wall = data fwd bwd opt comm other  steps  samples/s
-           0  24.9    0.5 2.9 5.3 2.0 12.4   1.7  9,375     13,223
-           1  24.9    0.7 4.1 7.4 2.8  7.5   2.3  9,375     13,223
-        times in s; together 26,446 samples/s; slowest: rank 1, 1.69 ms of work a step
+        rank    wall  data  fwd  bwd  opt  comm  other  steps  samples/s
+           0  24.9 s   0.5  2.9  5.3  2.0  12.4    1.7  9,375     13,223
+           1  24.9 s   0.7  4.1  7.4  2.8   7.5    2.3  9,375     13,223
+        stages in s; together 26,446 samples/s; slowest: rank 1, 1.69 ms of work a step
           without communication, others 1.21 ms
         ");
         assert_eq!(ranks_text(&sample::finished(), &Style::default()), "");
