@@ -111,11 +111,10 @@ def check_closing(recorded: Recorded) -> None:
 
 
 def check_clock(recorded: Recorded) -> None:
-    """Epoch times against the script's own clock; a busy machine may stop us between the two readings."""
-    pairs = list(zip(recorded.epochs, recorded.clock, strict=False))
-    apart = [
-        (epoch["wall_s"], told)
-        for epoch, told in pairs
-        if abs(epoch["wall_s"] - told) > 0.02 * told + 0.002
-    ]
-    assert len(apart) <= len(pairs) // 4, apart
+    """Every epoch against the script's own clock, which is read just outside of it."""
+    for epoch, (told, elsewhere) in zip(recorded.epochs, recorded.clock, strict=False):
+        found = epoch["wall_s"]
+        # The clocks themselves differ by less than a thousandth; what kept the thread from its work between
+        # their readings is seen by the outer one alone.
+        assert found <= told * 1.001 + 50e-6, (found, told)
+        assert found >= told * 0.98 - 0.002 - elsewhere, (found, told, elsewhere)
