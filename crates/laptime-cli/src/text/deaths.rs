@@ -54,16 +54,17 @@ fn subject(death: &Death, among_others: bool) -> String {
 
 /// The open stages from the outermost: `in fetch (open for 20 ms), within it transform (open for 10 ms)`.
 fn stages(open: &[&OpenStageSummary]) -> String {
-    let told = |open: &&OpenStageSummary| {
+    let told = |(depth, open): (usize, &&OpenStageSummary)| {
         let time = units::duration(open.open_s);
-        match open.stage.as_str() {
-            "unaccounted" => format!("outside any stage (for {time})"),
-            "idle" => format!("while idle (for {time})"),
-            "between_epochs" => format!("between epochs (for {time})"),
-            stage => format!("in {} (open for {time})", stage_name(stage)),
+        match (depth, open.stage.as_str()) {
+            (0, "unaccounted") => format!("outside any stage (for {time})"),
+            (0, "idle") => format!("while idle (for {time})"),
+            (0, "between_epochs") => format!("between epochs (for {time})"),
+            (0, stage) => format!("in {} (open for {time})", stage_name(stage)),
+            (_, stage) => format!("{} (open for {time})", stage_name(stage)),
         }
     };
-    open.iter().map(told).collect::<Vec<_>>().join(", within it ").replace("within it in ", "within it ")
+    open.iter().enumerate().map(told).collect::<Vec<_>>().join(", within it ")
 }
 
 /// How far its training was.

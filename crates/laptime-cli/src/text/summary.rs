@@ -37,9 +37,13 @@ fn title(report: &Report, style: &Style) -> String {
     words.push(units::duration(report.wall_s));
     let waiting = waiting(report).map(|share| format!("   waiting for data {}", units::percent(share)));
     let text = format!("{}{}", words.join("  "), waiting.unwrap_or_default());
-    let mut lines = wrapped(&text, style.width, "", "  ");
-    for line in &mut lines {
-        *line = style.fitted(line).replacen(status, &style.paint(status, paint), 1);
+    let mut lines: Vec<String> =
+        wrapped(&text, style.width, "", "  ").iter().map(|line| style.fitted(line)).collect();
+    if let Some(first) = lines.first_mut()
+        && let Some((before, after)) = first.split_once(&format!("  {status}  "))
+    {
+        // Painted after wrapping, because codes would count as letters.
+        *first = format!("{before}  {}  {after}", style.paint(status, paint));
     }
     lines.extend(why(report, style));
     ended(&lines)
