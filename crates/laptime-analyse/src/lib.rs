@@ -20,6 +20,7 @@ mod steady;
 mod step_series;
 mod summary;
 mod supervised;
+pub mod sweep;
 mod thread;
 mod time_left;
 mod totals;
@@ -41,3 +42,4 @@ mod supervised_tests;
 
 pub use digest::Digest;
 pub use report::*;
+pub use utc::rfc3339;

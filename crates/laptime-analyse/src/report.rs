@@ -139,12 +139,25 @@ pub struct FitSummary {
     pub stages: BTreeMap<String, f64>,
     /// Steps of the first epoch to leave out of every statistic; absent if it never settles.
     pub warm_up_steps: Option<u64>,
+    /// The steps after warm-up, or all of them where its end cannot be told; absent when no step ended.
+    pub steady_steps: Option<SteadySteps>,
     /// The newest loss.
     pub loss: Option<f64>,
     /// The newest value of the metric that says most (validation before training, accuracy before loss).
     pub metric: Option<MetricValue>,
     /// The remaining settings.
     pub settings: BTreeMap<String, String>,
+}
+
+/// The steps of a fit after its warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SteadySteps {
+    /// How many.
+    pub count: u64,
+    /// Mean, seconds.
+    pub mean_s: f64,
+    /// Samples a second over the steps' own time.
+    pub samples_per_s: Option<f64>,
 }
 
 /// How long epochs took, seconds.
@@ -178,6 +191,8 @@ pub struct EpochSummary {
     pub complete: bool,
     /// How long the pass took.
     pub wall_s: f64,
+    /// From the begin of its fit to the end of the pass, seconds; absent while the pass lasts.
+    pub ended_s: Option<f64>,
     /// Steps that ended in it.
     pub steps: u64,
     /// Samples trained on.

@@ -59,8 +59,7 @@ impl Catalogue {
     /// # Errors
     /// When the folder or the run's description cannot be written.
     pub fn create(&self, disk: &mut dyn Disk, meta: &mut RunMeta) -> io::Result<PathBuf> {
-        let random = random_name()?;
-        meta.id = format!("{}-{}", utc(meta.started_real_ns), random.get(..8).unwrap_or(&random));
+        meta.id = new_id(meta.started_real_ns)?;
         let starter = ProcessIdentity::current();
         (meta.pid, meta.boot_id, meta.pid_start) = (starter.pid, starter.boot_id, starter.pid_start);
         let run = self.root.join(&meta.id);
@@ -184,6 +183,12 @@ impl RunEntry {
         })?;
         Ok(running)
     }
+}
+
+/// An id that sorts by time and that nothing else has.
+pub(crate) fn new_id(started_real_ns: u64) -> io::Result<String> {
+    let random = random_name()?;
+    Ok(format!("{}-{}", utc(started_real_ns), random.get(..8).unwrap_or(&random)))
 }
 
 /// The second in UTC, in a form that sorts by time and is safe in a path.

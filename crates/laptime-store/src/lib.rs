@@ -17,6 +17,7 @@ mod salvage;
 #[cfg(test)]
 mod scripted_disk;
 mod segment;
+mod sweeps;
 mod text_memory;
 mod writer;
 
@@ -31,4 +32,5 @@ pub use reader::RunReader;
 pub use ring::{RING_LANES, Ring, RingHeader, RingIdentity, detach_ring, ring_directory};
 pub use salvage::{salvage_rings, salvage_rings_of};
 pub use segment::LogName;
+pub use sweeps::{SweepCatalogue, SweepEntry};
 pub use writer::{LogWriter, Unsaved};

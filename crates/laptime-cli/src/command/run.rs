@@ -8,11 +8,11 @@
 //! and nobody waits for it. A command that cannot be started ends like one typed in a shell or after `env`:
 //! 127 when it is not found, 126 when it cannot be executed; nothing is written then.
 
-mod child;
+pub(super) mod child;
 mod ending;
-mod environment;
-mod program;
-mod signals;
+pub(super) mod environment;
+pub(super) mod program;
+pub(super) mod signals;
 
 use std::ffi::OsString;
 
@@ -125,7 +125,7 @@ fn show(finished: Finished, screen: &Screen) {
 
 impl Ended {
     /// How it ended, for the log.
-    fn told(self) -> (Status, Option<String>) {
+    pub(super) fn told(self) -> (Status, Option<String>) {
         match self {
             Self::Exit(0) => (Status::Finished, None),
             Self::Exit(code) => (Status::Failed, Some(format!("ended with exit code {code}"))),

@@ -14,6 +14,9 @@ mod sample;
 #[cfg(test)]
 mod snapshots;
 mod style;
+mod sweep;
+mod sweep_csv;
+mod sweep_table;
 mod table;
 mod warnings;
 mod words;
@@ -25,4 +28,7 @@ pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};
 pub(crate) use style::{Emphasis, Style};
-pub(crate) use wrap::{shown, wrapped};
+pub(crate) use sweep::{sweep_heading, sweep_text};
+pub(crate) use sweep_csv::sweep_csv;
+pub(crate) use sweep_table::{sweep_markdown, sweep_table};
+pub(crate) use wrap::{shortened, shown, wrapped};
