@@ -99,12 +99,18 @@ impl SweepEntry {
         self.path.join("runs")
     }
 
-    /// Keeps its state, which appears at once or not at all.
+    /// Keeps its state, which appears at once or not at all; `durable` waits until it survives a power cut.
     ///
     /// # Errors
     /// What the system says.
-    pub fn keep(&self, state: &[u8]) -> io::Result<()> {
-        RealDisk.publish(&self.path.join(STATE), state)
+    pub fn keep(&self, state: &[u8], durable: bool) -> io::Result<()> {
+        let path = self.path.join(STATE);
+        if durable {
+            return RealDisk.publish(&path, state);
+        }
+        let unfinished = path.with_extension("unfinished");
+        fs::write(&unfinished, state)?;
+        fs::rename(&unfinished, &path)
     }
 
     /// Its state as it was kept last.
@@ -140,8 +146,8 @@ mod tests {
         assert!(matches!(sweeps.find(Selected::Latest), Err(StoreError::NoSweeps(_))));
         let (old, new) = (sweeps.create(1).unwrap(), sweeps.create(9_000_000_000).unwrap());
         assert!(sweeps.list().unwrap().is_empty(), "a sweep is there once its state is");
-        old.keep(b"old").unwrap();
-        new.keep(b"new").unwrap();
+        old.keep(b"old", true).unwrap();
+        new.keep(b"new", false).unwrap();
         assert_eq!(sweeps.find(Selected::Latest).unwrap(), new);
         let random = old.id.rsplit('-').next().unwrap();
         assert_eq!(sweeps.find(Selected::Named(random)).unwrap().state().unwrap(), b"old");
@@ -153,7 +159,7 @@ mod tests {
     #[test]
     fn sweeps_are_no_runs() {
         let folder = tempfile::tempdir().unwrap();
-        SweepCatalogue::at(folder.path()).create(1).unwrap().keep(b"{}").unwrap();
+        SweepCatalogue::at(folder.path()).create(1).unwrap().keep(b"{}", true).unwrap();
         assert!(crate::Catalogue::at(folder.path()).list().unwrap().is_empty());
     }
 }

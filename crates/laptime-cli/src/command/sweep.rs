@@ -39,6 +39,9 @@ use progress::Progress;
 /// What a sweep goes for when nothing else is said.
 const GOAL: Goal = Goal { fewest: 3, most: 10, precision: 0.03, min_time_s: 0.5 };
 
+/// What a power cut may cost, as for every log; waiting for the disk takes longer than a short repeat.
+const SYNC_EVERY: Duration = Duration::from_secs(5);
+
 pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> {
     let catalogue = SweepCatalogue::at(args.place.folder(std::env::var_os("LAPTIME_DIR")));
     let (entry, mut kept) = match &args.resume {
@@ -56,6 +59,7 @@ pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> 
         entry: &entry,
         began: Instant::now(),
         progress: Progress::new(screen, args.quiet),
+        synced: Instant::now(),
         unkept: false,
     };
     conduct(&mut kept, &mut world);
@@ -83,7 +87,7 @@ fn begun(catalogue: &SweepCatalogue, args: &SweepArgs) -> Result<(SweepEntry, Ke
     kept.no_hooks = args.no_hooks;
     kept.limits = limits(args);
     kept.take_over();
-    entry.keep(&kept.to_bytes()).map_err(not_kept)?;
+    entry.keep(&kept.to_bytes(), true).map_err(not_kept)?;
     Ok((entry, kept))
 }
 
@@ -132,6 +136,8 @@ struct Real<'a> {
     entry: &'a SweepEntry,
     began: Instant,
     progress: Progress<'a>,
+    /// When the state last went to the disk itself.
+    synced: Instant,
     /// Whether it was said that the sweep cannot be kept.
     unkept: bool,
 }
@@ -149,7 +155,12 @@ impl World for Real<'_> {
     }
 
     fn keep(&mut self, kept: &Kept) {
-        if let Err(error) = self.entry.keep(&kept.to_bytes())
+        let over = kept.status != SweepStatus::Running;
+        let durable = over || self.synced.elapsed() >= SYNC_EVERY;
+        if durable {
+            self.synced = Instant::now();
+        }
+        if let Err(error) = self.entry.keep(&kept.to_bytes(), durable)
             && !std::mem::replace(&mut self.unkept, true)
         {
             self.progress.warn(&format!("warning: the sweep cannot be kept: {error}"));

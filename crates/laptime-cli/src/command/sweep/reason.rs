@@ -46,7 +46,7 @@ pub(super) fn last_line(run: &Path) -> String {
     let mut lines = tail.split(['\n', '\r']).map(shown);
     // What to type next says nothing of why.
     let last = lines.rfind(|line| !line.is_empty() && !line.starts_with("hint:")).unwrap_or_default();
-    shortened(&last, LONGEST)
+    shortened(last.strip_prefix("because: ").unwrap_or(&last), LONGEST)
 }
 
 fn tail(path: &Path) -> std::io::Result<String> {
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(said("Traceback:\n  x\nValueError: bad\n\n"), "ValueError: bad");
         assert_eq!(said("10%\r20%\r"), "20%");
         assert_eq!(said("\x1b[31mred\n"), "\\u{1b}[31mred");
-        assert_eq!(said("error: no\n  because: x\n  hint: y\n"), "because: x");
+        assert_eq!(said("error: no\n  because: x\n  hint: y\n"), "x");
         assert_eq!(said(""), "");
         assert_eq!(said(&"x".repeat(10_000)).chars().count(), LONGEST);
         assert_eq!(last_line(Path::new("/no/such/folder")), "");
