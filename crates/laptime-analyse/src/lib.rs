@@ -15,6 +15,7 @@ mod ledger;
 mod outlook;
 mod process;
 mod report;
+pub mod scaling;
 mod statistics;
 mod steady;
 mod step_series;
@@ -29,6 +30,8 @@ mod verdict;
 mod wording;
 mod workers;
 
+#[cfg(test)]
+mod chance;
 #[cfg(test)]
 mod closing_tests;
 #[cfg(test)]

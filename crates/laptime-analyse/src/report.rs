@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use laptime_core::{Status, Trouble};
 use serde::Serialize;
 
+use crate::scaling::{Coefficient, Model};
+
 /// The version of [`Report`]; fields may be added to it, none changes meaning.
 pub const REPORT_SCHEMA: &str = "laptime.report/1";
 
@@ -306,7 +308,8 @@ pub struct Overhead {
     pub flusher_cpu_s: Option<f64>,
 }
 
-/// A straight line through fits that differ in one value.
+/// How time changes through fits that differ in one value: the straight line, and the law that explains them
+/// best, which may be another.
 #[derive(Clone, Debug, Serialize)]
 pub struct Law {
     /// What differs: `rows`, `batch`, `parameters` or a setting.
@@ -317,10 +320,16 @@ pub struct Law {
     pub intercept: Estimate,
     /// Seconds for one more of `x`.
     pub slope: Estimate,
-    /// Share of the variance the line explains.
+    /// Share of the variance that the line explains.
     pub r2: f64,
     /// The points it goes through: `x`, mean `y`.
     pub points: Vec<(f64, f64)>,
+    /// The shape that explains the points best.
+    pub model: Model,
+    /// The numbers of that shape.
+    pub coefficients: Vec<Coefficient>,
+    /// That law in words.
+    pub text: String,
 }
 
 /// A stage that was open when the process died.
