@@ -6,6 +6,8 @@
 mod best;
 mod document;
 mod estimate;
+mod findings;
+mod laws;
 mod machine;
 mod plan;
 #[cfg(test)]
@@ -13,11 +15,14 @@ mod planted;
 mod point;
 mod repeat;
 mod schedule;
+mod slices;
 mod target;
 
 pub use best::{Best, Measure};
 pub use document::{Axis, Point, PointStatus, SWEEP_SCHEMA, Sweep, SweepFacts, SweepStatus};
 pub use estimate::Repeated;
+pub use findings::value_text;
+pub use laws::{SweepFit, Time};
 pub use machine::{MachineDuring, MachineReading, Taint};
 pub use plan::{Goal, Parameter, Plan, Target, TargetMetric, Value};
 pub use repeat::{Measured, Moment, Outcome, Repeat};

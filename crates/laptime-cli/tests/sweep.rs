@@ -47,6 +47,7 @@ fn redacted() -> insta::internals::SettingsBindDropGuard {
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r"\d{8}T\d{6}Z-[0-9a-f]{8}", "<id>");
     settings.add_filter(r"\b[0-9a-f]{8}\b", "<id>");
+    settings.add_filter(r"(?s)\n\n[^\n]*(depend|fastest|time =).*?\n\nx=2:", "\n\nx=2:");
     settings.add_filter(r"\d+ of \d+ repeats were tainted[^\n]*\n(  [^\n]*\n)*", "");
     settings.add_filter(r"\btainted\b", "ok");
     settings.add_filter(r" +\d+(\.\d+)? (us|ms|s)\b", " <time>");

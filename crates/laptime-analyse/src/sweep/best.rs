@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::document::{Point, PointStatus};
 use super::estimate::Repeated;
 use super::plan::Value;
+use super::repeat::Measured;
 
 /// What points are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -68,6 +69,19 @@ impl Measure {
         let value = self.value(point)?.mean;
         let cost = if self == Self::SamplesPerS { 1.0 / value } else { value };
         Some(cost).filter(|cost| cost.is_finite() && *cost > 0.0)
+    }
+}
+
+impl Measure {
+    /// What is to be small, of one repeat.
+    pub(super) fn cost_of(self, measured: &Measured) -> Option<f64> {
+        match self {
+            Self::TimeToTarget => measured.arrival.map(|arrival| arrival.at_s),
+            Self::SamplesPerS => measured.samples_per_s.map(|rate| 1.0 / rate),
+            Self::StepS => measured.step_s,
+            Self::EpochS => measured.epoch_s,
+            Self::WallS => Some(measured.wall_s),
+        }
     }
 }
 

@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::best::{Best, Measure, best};
 use super::estimate::Repeated;
+use super::findings::findings;
+use super::laws::{Grid, SweepFit, laws};
 use super::machine::{MachineDuring, Taint};
 use super::plan::{Plan, Target, Value};
 use super::point::point;
 use super::repeat::{Moment, Repeat};
+use super::schedule::trusted;
 use super::target::{ToTarget, target};
 use crate::report::Finding;
 
@@ -27,6 +30,8 @@ pub struct Sweep {
     pub parameters: Vec<Axis>,
     /// Every point of the grid; the last axis varies fastest.
     pub points: Vec<Point>,
+    /// Laws of time along the axes that are numbers.
+    pub fits: Vec<SweepFit>,
     /// What points are compared by.
     pub compared_by: Measure,
     /// What training was to reach, where that is known.
@@ -153,11 +158,13 @@ impl Sweep {
     #[must_use]
     pub fn of(plan: &Plan, repeats: &[Repeat], facts: SweepFacts) -> Self {
         let target = target(repeats);
-        let of_point = |at: usize| {
-            let own: Vec<&Repeat> = repeats.iter().filter(|repeat| repeat.point == at).collect();
-            point(plan, at, &own, target)
-        };
-        let mut points: Vec<Point> = (0..plan.points()).map(of_point).collect();
+        let mut of_points: Vec<Vec<&Repeat>> = vec![Vec::new(); plan.points()];
+        for repeat in repeats.iter().filter(|repeat| repeat.point < plan.points()) {
+            of_points[repeat.point].push(repeat);
+        }
+        let used: Vec<Vec<&Repeat>> = of_points.iter().map(|own| trusted(&plan.goal, own).0).collect();
+        let folded = of_points.iter().enumerate().map(|(at, own)| point(plan, at, own, target));
+        let mut points: Vec<Point> = folded.collect();
         let compared_by = Measure::of(&points);
         let best = best(&points, compared_by);
         let best_cost = best.as_ref().and_then(|best| compared_by.cost(&points[best.point]));
@@ -165,15 +172,18 @@ impl Sweep {
             point.relative = compared_by.cost(point).zip(best_cost).map(|(cost, best)| cost / best);
         }
         let axes = plan.parameters.iter().map(|axis| Axis { name: axis.name.clone(), values: axis.typed() });
-        Self {
+        let mut sweep = Self {
             schema: SWEEP_SCHEMA,
             sweep: facts,
             parameters: axes.collect(),
+            fits: laws(&Grid { plan, points: &points, used: &used }),
             points,
             compared_by,
             target,
             best,
             findings: Vec::new(),
-        }
+        };
+        sweep.findings = findings(plan, &sweep, &used);
+        sweep
     }
 }

@@ -7,7 +7,7 @@ use crate::statistics::{mean, t_width, variance};
 /// The level of every interval of a sweep.
 pub(crate) const LEVEL: f64 = 0.95;
 
-/// The mean of repeats; one alone has no interval.
+/// The mean of repeats of something that is never below zero; one alone has no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Repeated {
     /// The mean.
@@ -31,7 +31,7 @@ impl Repeated {
         });
         Some(Self {
             mean,
-            low: half.map(|half| mean - half),
+            low: half.map(|half| (mean - half).max(0.0)),
             high: half.map(|half| mean + half),
             level: LEVEL,
         })
@@ -40,7 +40,7 @@ impl Repeated {
     /// Half the width of the interval as a share of the mean; `None` without an interval.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
-        let half = (self.high? - self.low?) / 2.0;
+        let half = self.high? - self.mean;
         (self.mean > 0.0).then(|| half / self.mean)
     }
 }
@@ -58,5 +58,6 @@ mod tests {
         let one = Repeated::of(&[5.0]).unwrap();
         assert_eq!((one.mean, one.low, one.precision()), (5.0, None, None));
         assert_eq!(Repeated::of(&[]), None);
+        assert_eq!(Repeated::of(&[0.1, 9.0]).unwrap().low, Some(0.0));
     }
 }

@@ -78,6 +78,10 @@ pub struct Measured {
     pub epochs: Option<u64>,
     /// Steps that ended.
     pub steps: Option<u64>,
+    /// Rows of an epoch, as the training tells.
+    pub rows: Option<u64>,
+    /// Samples of a full batch, as the training tells.
+    pub batch: Option<u64>,
     /// Numbers the model learns.
     pub parameters: Option<u64>,
     /// The most memory that was resident, bytes.
@@ -132,6 +136,8 @@ impl Measured {
             samples_per_s: Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0),
             epochs: (!report.fits.is_empty()).then(|| report.fits.iter().map(|fit| fit.epochs).sum()),
             steps: report.steps.map(|steps| steps.count),
+            rows: report.fits.last().and_then(|fit| fit.rows),
+            batch: report.fits.last().and_then(|fit| fit.batch),
             parameters: report.fits.last().and_then(|fit| fit.parameters),
             peak_rss_bytes: report.memory.peak_rss_bytes,
             loss: last.loss.or_else(|| report.fits.last()?.loss),

@@ -1,9 +1,9 @@
 //! A sweep as text: what it was, its table, what follows from it, what went wrong, what to type next.
 
-use laptime_analyse::sweep::{Point, PointStatus, Sweep, SweepStatus};
+use laptime_analyse::sweep::{Point, PointStatus, Sweep, SweepStatus, value_text};
 
 use super::style::{Emphasis, Style};
-use super::sweep_table::{sweep_table, value_text};
+use super::sweep_table::sweep_table;
 use super::units;
 use super::wrap::{shown, wrapped};
 

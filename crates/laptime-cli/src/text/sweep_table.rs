@@ -1,6 +1,6 @@
 //! The points of a sweep as a table: values, means with their intervals, how they compare, how they stand.
 
-use laptime_analyse::sweep::{Measure, Point, PointStatus, Repeated, Sweep, Value};
+use laptime_analyse::sweep::{Measure, Point, PointStatus, Repeated, Sweep, Value, value_text};
 
 use super::style::Emphasis;
 use super::table::{Align, Cell, Column, Table};
@@ -54,16 +54,6 @@ fn axis_column(axis: &laptime_analyse::sweep::Axis) -> (Column, Show) {
     (column, Box::new(move |point| point.values.get(&name).map_or_else(String::new, value_text).into()))
 }
 
-/// A value as people read it.
-pub(crate) fn value_text(value: &Value) -> String {
-    match value {
-        Value::Whole(number) if *number >= 0 => units::count(number.unsigned_abs()),
-        Value::Whole(number) => number.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Word(word) => shown(word),
-    }
-}
-
 /// Times of what was recorded; of a command that records nothing, its own.
 fn time_columns(sweep: &Sweep) -> Vec<(Column, Show)> {
     let any = |of: fn(&Point) -> Option<Repeated>| sweep.points.iter().any(|point| of(point).is_some());
@@ -109,13 +99,12 @@ fn precision_cell(time: Option<Repeated>) -> Cell {
 /// What it took to the target: epochs, steps, time of a step, and all of it.
 fn target_columns(sweep: &Sweep) -> Vec<(Column, Show)> {
     let counted = |title: &'static str, importance, of: fn(&Point) -> Option<Repeated>| {
-        let show =
-            move |point: &Point| units::or_unknown(of(point), |count| units::per_second(count.mean)).into();
+        let show = move |point: &Point| units::or_unknown(of(point), |count| count_text(count.mean)).into();
         (Column::new(title, Align::Right).importance(importance), Box::new(show) as Show)
     };
-    let to = sweep.target.map_or_else(String::new, |target| {
-        format!("to {} {}", target.metric.name(), units::number(target.value))
-    });
+    let to = sweep
+        .target
+        .map_or_else(String::new, |target| format!("to {} {}", target.metric.name(), target.value));
     let time = |point: &Point| {
         let to = point.to_target.as_ref();
         let late = to.filter(|to| to.reached < to.tried).and_then(|to| to.not_within_s);
@@ -136,6 +125,11 @@ fn target_columns(sweep: &Sweep) -> Vec<(Column, Show)> {
         (Column::new(to, Align::Left), Box::new(time)),
         (Column::new("±", Align::Right).gap(1).importance(3), Box::new(half)),
     ]
+}
+
+/// A mean of counts: whole where all agree.
+fn count_text(mean: f64) -> String {
+    if mean.fract() == 0.0 { units::count(mean as u64) } else { units::per_second(mean) }
 }
 
 fn status_cell(point: &Point) -> Cell {
