@@ -24,12 +24,16 @@ struct Workload {
     epochs: u64,
 }
 
-const WORKLOADS: [Workload; 5] = [
+const WORKLOADS: [Workload; 9] = [
     Workload { model: ModelKind::Linear, rows: 100, batch: 100, epochs: 500 },
     Workload { model: ModelKind::Mlp, rows: 10_000, batch: 32, epochs: 3 },
     Workload { model: ModelKind::Mlp, rows: 10_000, batch: 512, epochs: 15 },
     Workload { model: ModelKind::Cnn, rows: 1_000, batch: 32, epochs: 1 },
     Workload { model: ModelKind::Cnn, rows: 1_000, batch: 1_000, epochs: 1 },
+    Workload { model: ModelKind::Rnn, rows: 1_000, batch: 32, epochs: 1 },
+    Workload { model: ModelKind::Lstm, rows: 1_000, batch: 32, epochs: 1 },
+    Workload { model: ModelKind::Gru, rows: 1_000, batch: 32, epochs: 1 },
+    Workload { model: ModelKind::Transformer, rows: 64, batch: 32, epochs: 1 },
 ];
 
 /// Seconds of one round.

@@ -17,6 +17,33 @@ from torch import nn
 
 SIDE = 28
 CLASSES = 10
+VOCABULARY = 20
+RECURRENT = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+
+
+class Recurrent(nn.Module):
+    def __init__(self, layer: type[nn.RNNBase]) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, 32)
+        self.recurrent = layer(32, 64, batch_first=True)
+        self.dense = nn.Linear(64, VOCABULARY)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.dense(self.recurrent(self.embedding(tokens))[0]).flatten(0, 1)
+
+
+class Transformer(nn.Module):
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(VOCABULARY, 128), nn.Embedding(length, 128)
+        layer = nn.TransformerEncoderLayer(128, 4, 512, dropout=0.0, norm_first=True, batch_first=True)
+        self.blocks = nn.TransformerEncoder(layer, 4, norm=nn.LayerNorm(128), enable_nested_tensor=False)
+        self.mask = nn.Transformer.generate_square_subsequent_mask(length)
+        self.dense = nn.Linear(128, VOCABULARY)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.tokens(tokens) + self.places.weight
+        return self.dense(self.blocks(x, mask=self.mask, is_causal=True)).flatten(0, 1)
 
 
 class Workload:
@@ -43,9 +70,16 @@ class Workload:
                 nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * 13 * 13, CLASSES)
             )
             self.optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-3)
+        elif model in RECURRENT or model == "transformer":
+            length = 64 if model == "transformer" else 50
+            tokens = torch.randint(0, VOCABULARY, (rows, length + 1))
+            self.x, self.y = tokens[:, :-1], tokens[:, 1:]
+            self.network = Transformer(length) if model == "transformer" else Recurrent(RECURRENT[model])
+            self.optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-3)
         else:
             raise ValueError(f"unknown model {model!r}")
-        self.criterion = nn.CrossEntropyLoss() if model == "cnn" else nn.MSELoss()
+        self.criterion = nn.MSELoss() if model in ("linear", "mlp") else nn.CrossEntropyLoss()
+        self.sequences = model in RECURRENT or model == "transformer"
 
     def epoch(self) -> float:
         total = 0.0
@@ -54,7 +88,7 @@ class Workload:
             chosen = order[start : start + self.batch]
             x, y = self.x[chosen], self.y[chosen]
             self.optimizer.zero_grad()
-            loss = self.criterion(self.network(x), y)
+            loss = self.criterion(self.network(x), y.flatten() if self.sequences else y)
             loss.backward()
             self.optimizer.step()
             total += loss.item() * len(chosen)

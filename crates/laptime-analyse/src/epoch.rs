@@ -35,6 +35,8 @@ pub(crate) struct Epoch {
     losses: u64,
     /// What was measured during it or after it.
     pub(crate) metrics: BTreeMap<Metric, f64>,
+    /// When something was last measured.
+    pub(crate) measured: Option<Ticks>,
 }
 
 impl Epoch {

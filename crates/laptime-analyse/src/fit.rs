@@ -83,9 +83,10 @@ impl Fit {
     }
 
     /// Takes what was measured, for the newest epoch.
-    pub(crate) fn take_metric(&mut self, metric: Metric, value: f64) {
+    pub(crate) fn take_metric(&mut self, metric: Metric, at: Ticks, value: f64) {
         if let Some(epoch) = self.epochs.last_mut() {
             epoch.metrics.insert(metric, value);
+            epoch.measured = Some(at);
         }
     }
 

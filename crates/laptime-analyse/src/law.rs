@@ -68,12 +68,16 @@ fn differing(fits: &[&Fit]) -> Option<(String, Vec<f64>)> {
     Some((name.clone(), xs))
 }
 
+/// A setting that follows from the others, so that it is never what fits differ in alone.
+const DERIVED: &str = "flops_per_sample";
+
 /// Everything that may explain the time of a fit, by name; settings cannot hide the three known ones.
 fn values(fit: &Fit) -> BTreeMap<String, String> {
     let facts = &fit.facts;
     let known = [("rows", facts.rows), ("batch", facts.batch), ("parameters", facts.parameters)];
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_string())));
     let mut values = facts.settings.clone();
+    values.remove(DERIVED);
     values.extend(known);
     values
 }

@@ -22,6 +22,7 @@ mod step_series;
 mod summary;
 mod supervised;
 pub mod sweep;
+mod target;
 mod thread;
 mod time_left;
 mod totals;

@@ -152,9 +152,9 @@ impl Process {
             Event::Step { start, end, samples, loss } => self.take_step(number, (start, end), samples, loss),
             Event::Total(total) => self.lane(number).told.set(total),
             Event::Count { counter, amount, .. } => self.gauges.count(counter, amount),
-            Event::Measured { metric, value, .. } => {
+            Event::Measured { metric, at, value } => {
                 if let Some(fit) = self.lane(number).fit {
-                    self.fits.entry(fit).or_default().take_metric(metric, value);
+                    self.fits.entry(fit).or_default().take_metric(metric, at, value);
                 }
             }
             Event::FitBegin { .. }

@@ -147,6 +147,8 @@ pub struct FitSummary {
     pub loss: Option<f64>,
     /// The newest value of the metric that says most (validation before training, accuracy before loss).
     pub metric: Option<MetricValue>,
+    /// The goal it was to end at, and whether and when it did; absent without one.
+    pub target: Option<TargetSummary>,
     /// The remaining settings.
     pub settings: BTreeMap<String, String>,
 }
@@ -160,6 +162,25 @@ pub struct SteadySteps {
     pub mean_s: f64,
     /// Samples a second over the steps' own time.
     pub samples_per_s: Option<f64>,
+}
+
+/// The way to a goal: a loss of at most, or an accuracy of at least, some value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TargetSummary {
+    /// What is held against it: `loss`, `accuracy`, or the same of held-out rows, `validation_loss`, ….
+    pub metric: String,
+    /// The value to reach.
+    pub value: f64,
+    /// Whether an epoch reached it.
+    pub reached: bool,
+    /// Epochs to the one that reached it, which counts.
+    pub epochs: Option<u64>,
+    /// Steps of those epochs.
+    pub steps: Option<u64>,
+    /// From the fit's begin until it was known to be reached, seconds.
+    pub seconds: Option<f64>,
+    /// The best that any epoch came to.
+    pub best: Option<f64>,
 }
 
 /// How long epochs took, seconds.

@@ -12,6 +12,7 @@ use crate::report::{EpochSummary, EpochTimes, FitSummary, MetricValue, SteadySte
 use crate::statistics::mean;
 use crate::steady::{settling, steady_epoch};
 use crate::step_series::{StepSeries, joined};
+use crate::target::target;
 use crate::totals::Totals;
 
 /// Where one fit's thread stands at the end of a report.
@@ -55,6 +56,7 @@ impl<'a> Standing<'a> {
             steady_steps: steady_steps(&fit.steps, settling.warm_up_steps(), self.timebase),
             loss: fit.loss(),
             metric,
+            target: target(fit, self.timebase),
             settings: facts.settings.clone(),
         }
     }
@@ -152,7 +154,7 @@ fn rate(amount: u64, seconds: f64) -> Option<f64> {
 }
 
 /// The name of a metric in reports.
-fn metric_name(metric: Metric) -> &'static str {
+pub(crate) fn metric_name(metric: Metric) -> &'static str {
     match metric {
         Metric::Loss => "loss",
         Metric::Accuracy => "accuracy",

@@ -1,31 +1,22 @@
 //! Every command and option of `laptime`, with its help.
 
 mod refusal;
+mod sweep;
 mod sweep_values;
+mod train;
 mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
-use laptime_analyse::sweep::{Parameter, Target};
 
-use crate::command::sweep::parse_axis;
 use crate::settings;
 
 pub(crate) use refusal::{Stop, unknown_model};
-pub(crate) use sweep_values::RepeatRange;
-use sweep_values::{parse_precision, parse_repeats, parse_target, parse_time};
+pub(crate) use sweep::{SweepArgs, SweepForm};
+pub(crate) use train::TrainArgs;
 pub(crate) use values::{BatchSize, DataChoice};
-use values::{
-    parse_count, parse_data, parse_learning_rate, parse_seed, parse_size, parse_threads,
-    parse_validation_share,
-};
-
-/// The optimizers by the names a user types.
-const OPTIMIZERS: [&str; 5] = ["sgd", "momentum", "adam", "adamw", "rmsprop"];
 
 /// Times training epochs and says where each second went
 #[derive(Debug, Parser)]
@@ -123,76 +114,6 @@ pub(crate) struct DemoArgs {
     pub(crate) place: Place,
 }
 
-/// `laptime train`. What is absent is left to the model's defaults.
-#[derive(Debug, clap::Args)]
-#[command(before_help = "\
-Examples:
-  laptime train mlp                         where does the time go?
-  laptime train mlp --rows 1e3,1e4,1e5      how does it grow with the data?
-  laptime train cnn --batch 16,64,256       which batch size is fastest?
-  laptime train mlp --data points.csv       the same on your own rows")]
-pub(crate) struct TrainArgs {
-    /// Which model: linear, mlp or cnn
-    #[arg(value_name = "MODEL")]
-    pub(crate) model: String,
-
-    /// Where the rows come from: generated, or a .csv or .npy file with the target last
-    #[arg(long, value_name = "SOURCE", value_parser = parse_data, default_value = "generated", help_heading = "Data")]
-    pub(crate) data: DataChoice,
-    /// Rows to generate; several train one after the other [default: linear 100, mlp 10_000, cnn 1_000]
-    #[arg(long, value_name = "N,…", value_parser = parse_count, allow_negative_numbers = true, value_delimiter = ',', help_heading = "Data")]
-    pub(crate) rows: Vec<u64>,
-    /// Numbers in a row [default: linear 1, mlp 10]
-    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Data")]
-    pub(crate) features: Option<usize>,
-    /// Share of the rows held out to validate on, such as 0.2 [default: 0]
-    #[arg(long, value_name = "SHARE", value_parser = parse_validation_share, allow_negative_numbers = true, help_heading = "Data")]
-    pub(crate) validate: Option<f64>,
-
-    /// Hidden layers of the mlp, convolution blocks of the cnn [default: 1]
-    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
-    pub(crate) layers: Option<usize>,
-    /// Units of a hidden layer, channels of a convolution [default: mlp 64, cnn 32]
-    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
-    pub(crate) width: Option<usize>,
-    /// Side of the convolution kernel [default: 3]
-    #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Model")]
-    pub(crate) kernel: Option<usize>,
-
-    /// Passes over the data [default: 10]
-    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, help_heading = "Training")]
-    pub(crate) epochs: Option<u64>,
-    /// Rows in a batch, or `full`; several train one after the other [default: 32, linear full]
-    #[arg(long, value_name = "N|full,…", value_delimiter = ',', help_heading = "Training")]
-    pub(crate) batch: Vec<BatchSize>,
-    /// Which optimizer [default: adam, linear sgd]
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(OPTIMIZERS), help_heading = "Training")]
-    pub(crate) optimizer: Option<String>,
-    /// Learning rate [default: the optimizer's own]
-    #[arg(long, value_name = "RATE", value_parser = parse_learning_rate, allow_negative_numbers = true, help_heading = "Training")]
-    pub(crate) lr: Option<f64>,
-    /// Decides data, starting weights and the order of rows
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = parse_seed, default_value = "0",
-        allow_negative_numbers = true,
-        help_heading = "Training"
-    )]
-    pub(crate) seed: u64,
-    /// Threads to compute with [default: 1]
-    #[arg(long, value_name = "N", value_parser = parse_threads, help_heading = "Training")]
-    pub(crate) threads: Option<u32>,
-
-    /// What to call the run [default: the model]
-    #[arg(long, value_name = "NAME", help_heading = "Output")]
-    pub(crate) name: Option<String>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-    #[command(flatten)]
-    pub(crate) place: Place,
-}
-
 /// `laptime run`.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "\
@@ -217,77 +138,6 @@ pub(crate) struct RunArgs {
     /// The command and its arguments, best after `--`
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
-}
-
-/// `laptime sweep`.
-#[derive(Debug, clap::Args)]
-#[command(before_help = "\
-Examples:
-  laptime sweep -p batch=16..512*2 -- laptime train mlp --batch {batch}
-  laptime sweep -p bs=32,128 -p workers=0,2 -- python train.py --bs {bs} --workers {workers}
-  laptime sweep -p opt=sgd,adam --target loss=0.1 -- laptime train mlp --optimizer {opt}
-  laptime sweep --resume                        goes on with the latest
-
-Values are a list (32,128 or sgd,adam) or a range that adds (0.1..1.0+0.1) or multiplies
-(16..512*2). Several -p measure every combination. {{ in the command is a brace.")]
-pub(crate) struct SweepArgs {
-    /// An axis: its name and its values; {NAME} in the command takes them
-    #[arg(long = "parameter", short = 'p', value_name = "NAME=VALUES", value_parser = parse_axis, required_unless_present = "resume")]
-    pub(crate) parameters: Vec<Parameter>,
-
-    /// How often to measure a point: N, or MIN..MAX until it is precise [default: 3..10]
-    #[arg(long, value_name = "N", value_parser = parse_repeats, help_heading = "Measuring")]
-    pub(crate) repeats: Option<RepeatRange>,
-    /// Half of the 95 % interval, of the mean, that is narrow enough [default: 3%]
-    #[arg(long, value_name = "SHARE", value_parser = parse_precision, help_heading = "Measuring")]
-    pub(crate) precision: Option<f64>,
-    /// Time the repeats of a point take together at least [default: 500ms]
-    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Measuring")]
-    pub(crate) min_time: Option<Duration>,
-    /// Start no more repeats after this long, such as 90s, 5m or 1h30m
-    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Measuring")]
-    pub(crate) budget: Option<Duration>,
-    /// End a repeat that takes longer [default: 10 × what its point took before, at least 1m; the first of a
-    /// point 100 × the slowest so far, at least 10m, and at most half of the budget left]
-    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Measuring")]
-    pub(crate) timeout: Option<Duration>,
-    /// What training is to reach, such as loss=0.1 or accuracy=0.95 [default: what the command says]
-    #[arg(long, value_name = "METRIC=VALUE", value_parser = parse_target, conflicts_with = "resume", help_heading = "Measuring")]
-    pub(crate) target: Option<Target>,
-    /// Decides the order of the repeats [default: another one each time]
-    #[arg(long, value_name = "N", value_parser = parse_seed, conflicts_with = "resume", help_heading = "Measuring")]
-    pub(crate) seed: Option<u64>,
-    /// Measure from outside only: attach nothing to Python
-    #[arg(long, conflicts_with = "resume", help_heading = "Measuring")]
-    pub(crate) no_hooks: bool,
-    /// Go on with a sweep that was interrupted [default: the latest]
-    #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["parameters", "command"])]
-    pub(crate) resume: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) form: SweepForm,
-    /// Show no progress while it measures
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) place: Place,
-    /// The command and its arguments, after `--`; `laptime` means this program
-    #[arg(value_name = "COMMAND", required_unless_present = "resume", last = true)]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// How a sweep is shown.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct SweepForm {
-    /// Print one JSON document (of a sweep laptime.sweep/1, of a run laptime.report/1)
-    #[arg(long, group = "form", help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print the points of a sweep as comma-separated values
-    #[arg(long, group = "form", help_heading = "Output")]
-    pub(crate) csv: bool,
-    /// Print the points of a sweep as a Markdown table
-    #[arg(long, group = "form", help_heading = "Output")]
-    pub(crate) md: bool,
 }
 
 /// `laptime report`.

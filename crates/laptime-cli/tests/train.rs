@@ -16,7 +16,16 @@ fn folder() -> tempfile::TempDir {
 
 #[test]
 fn every_model_trains_closes_its_ledger_and_learns() {
-    for (words, epochs) in [("linear", 10), ("mlp --epochs 3", 3), ("cnn --epochs 2 --validate 0.2", 2)] {
+    let trainings = [
+        ("linear", 10),
+        ("mlp --epochs 3", 3),
+        ("cnn --epochs 2 --validate 0.2", 2),
+        ("rnn --epochs 3", 3),
+        ("lstm --epochs 2 --rows 400 --layers 2 --width 16", 2),
+        ("gru --epochs 2 --validate 0.2", 2),
+        ("transformer --epochs 2 --layers 1", 2),
+    ];
+    for (words, epochs) in trainings {
         let folder = folder();
         let report = json(&run(folder.path(), &format!("train {words} --json")));
         assert_closes(&report);
@@ -24,6 +33,10 @@ fn every_model_trains_closes_its_ledger_and_learns() {
         assert_eq!(report["run"]["status"], "finished");
         assert_eq!(report["run"]["engine"], "burn 0.22.1 flex");
         assert_eq!(report["run"]["threads"], 1);
+        let fit = &report["fits"][0];
+        assert!(fit["parameters"].as_u64().unwrap() > 0, "{words}");
+        let flops = fit["settings"]["flops_per_sample"].as_str().unwrap();
+        assert!(flops.parse::<u64>().unwrap() > 0, "{words}");
         let all = report["epochs"].as_array().unwrap();
         assert_eq!(all.len(), epochs, "{words}");
         let loss = |at: usize| all[at]["loss"].as_f64().unwrap();
@@ -56,6 +69,108 @@ fn several_sizes_train_in_one_run() {
 }
 
 #[test]
+fn batch_sizes_have_a_law_and_share_the_operations_of_a_sample() {
+    let folder = folder();
+    let report = json(&run(folder.path(), "train cnn --rows 64 --batch 16,32 --epochs 3 --json"));
+    assert_eq!(report["law"]["x"], "batch");
+    let flops = |at: usize| report["fits"][at]["settings"]["flops_per_sample"].clone();
+    assert_eq!(flops(0), (6 * (26 * 26 * 9 * 32 + 32 * 13 * 13 * 10)).to_string());
+    assert_eq!(flops(0), flops(1));
+}
+
+#[test]
+fn every_knob_is_on_record_and_its_step_is_one_of_all_its_batches() {
+    let folder = folder();
+    let words = "train gru --rows 100 --epochs 2 --batch 8 --accumulate 3 --dtype f64 --dropout 0.1 --clip 1 \
+                 --weight-decay 0.01 --schedule cosine --loss cross-entropy --early-stop 2 --json";
+    let report = json(&run(folder.path(), words));
+    let settings = &report["fits"][0]["settings"];
+    for (name, value) in [
+        ("accumulate", "3"),
+        ("dtype", "f64"),
+        ("dropout", "0.1"),
+        ("clip", "1"),
+        ("weight_decay", "0.01"),
+        ("schedule", "cosine"),
+        ("loss", "cross-entropy"),
+        ("early_stop", "2"),
+    ] {
+        assert_eq!(settings[name], value, "{name}");
+    }
+    // 13 batches, three to a step, the last step with one.
+    assert_eq!(report["epochs"][0]["steps"], 5);
+    assert_eq!(report["epochs"][0]["samples"], 100);
+    assert_eq!(report["fits"][0]["target"], serde_json::Value::Null);
+    assert_closes(&report);
+}
+
+#[test]
+fn a_goal_that_is_reached_ends_the_training_and_tells_when() {
+    let folder = folder();
+    let report = json(&run(folder.path(), "train cnn --until-accuracy 0.9 --validate 0.2 --json"));
+    let (fit, target) = (&report["fits"][0], &report["fits"][0]["target"]);
+    assert_eq!((&target["metric"], &target["value"]), (&"validation_accuracy".into(), &0.9.into()));
+    assert_eq!(target["reached"], true);
+    assert_eq!(target["epochs"], fit["epochs"]);
+    assert!(fit["epochs"].as_u64().unwrap() < 100);
+    assert_eq!(target["steps"].as_u64().unwrap(), 25 * fit["epochs"].as_u64().unwrap());
+    let seconds = target["seconds"].as_f64().unwrap();
+    assert!(seconds > 0.0 && seconds <= fit["wall_s"].as_f64().unwrap());
+    let text = run(folder.path(), "report").out;
+    assert!(text.contains("target      validation accuracy 90.0 % reached after "), "{text}");
+    assert!(text.contains("model       54,410 parameters, 1.49 MFLOP a sample: "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_goal_that_is_missed_is_told_with_the_best_and_is_no_failure() {
+    let folder = folder();
+    let said = run(folder.path(), "train mlp --rows 500 --epochs 2 --until-loss 1e-9 --dtype bf16");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("target      loss 1.00e-9 not reached in 2 epochs; best 0."), "{}", said.out);
+    assert!(said.out.contains("precision   bf16 is computed by way of f32 on this CPU"), "{}", said.out);
+    let report = json(&run(folder.path(), "report --json"));
+    assert_eq!(
+        (&report["fits"][0]["target"]["reached"], &report["fits"][0]["epochs"]),
+        (&false.into(), &2.into())
+    );
+}
+
+#[test]
+fn a_training_that_gets_no_better_ends_and_says_so() {
+    let folder = folder();
+    let said = run(folder.path(), "train linear --lr 0.9 --early-stop 3 --epochs 50");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains(" of 50 epochs: the loss had not become lower for 3 epochs"), "{}", said.out);
+}
+
+#[test]
+fn checkpoints_are_written_beside_the_log_and_are_a_stage_of_their_own() {
+    let folder = folder();
+    let words = "train mlp --rows 200,400 --epochs 5 --checkpoint-every 2 --json";
+    let report = json(&run(folder.path(), words));
+    let row = report["ledger"].as_array().unwrap().iter().find(|row| row["stage"] == "checkpoint").unwrap();
+    assert_eq!(row["count"], 4);
+    assert!(row["seconds"].as_f64().unwrap() > 0.0);
+    assert_closes(&report);
+    let run_folder = folder.path().join(".laptime").join(report["run"]["id"].as_str().unwrap());
+    for fit in ["fit-1", "fit-2"] {
+        let mut epochs: Vec<String> = fs::read_dir(run_folder.join("checkpoints").join(fit))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        epochs.sort();
+        assert_eq!(epochs, ["epoch-2", "epoch-4"], "{fit}");
+    }
+    let last = run_folder.join("checkpoints/fit-2/epoch-4");
+    // 769 numbers of 4 bytes, and Adam's two moments of each.
+    assert!(fs::metadata(last.join("model.bpk")).unwrap().len() > 769 * 4);
+    assert!(fs::metadata(last.join("optimizer.bpk")).unwrap().len() > 2 * 769 * 4);
+    assert_eq!(run(folder.path(), "runs remove --all").code, Some(0));
+    assert!(!run_folder.exists());
+}
+
+#[test]
 fn a_file_is_read_split_and_trained_on() {
     let folder = folder();
     let mut text = String::from("a,b,y\n");
@@ -77,6 +192,7 @@ fn bad_input_is_refused_with_a_hint_and_nothing_is_written() {
     let folder = folder();
     fs::write(folder.path().join("text.csv"), "a,b\n1,2\n3,x\n").unwrap();
     fs::write(folder.path().join("empty.csv"), "").unwrap();
+    fs::write(folder.path().join("tokens.csv"), "1,2,3\n4,20,5\n").unwrap();
     let typed = [
         "train mpl",
         "train",
@@ -95,6 +211,26 @@ fn bad_input_is_refused_with_a_hint_and_nothing_is_written() {
         "train mlp --data missing.csv",
         "train mlp --data text.txt",
         "train mlp --rows 1e99",
+        "train mlp --loss cross-entropy",
+        "train rnn --loss mse",
+        "train mlp --loss rmse",
+        "train mlp --until-accuracy 0.9",
+        "train cnn --until-accuracy 95",
+        "train cnn --until-accuracy 0.9 --until-loss 0.1",
+        "train mlp --until-loss -1",
+        "train linear --dropout 0.1",
+        "train mlp --dropout 1",
+        "train mlp --dtype f16",
+        "train mlp --schedule linear",
+        "train mlp --accumulate 0",
+        "train mlp --clip 0",
+        "train mlp --weight-decay -1",
+        "train mlp --early-stop 0",
+        "train mlp --checkpoint-every 0",
+        "train mlp --kernel 5",
+        "train linear --width 5",
+        "train transformer --width 30",
+        "train rnn --data tokens.csv",
         "trian mlp",
         "train mlp --epoch 3",
     ];

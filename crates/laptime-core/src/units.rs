@@ -135,6 +135,17 @@ pub fn rate(samples_per_s: f64) -> String {
     format!("{} samples/s", per_second(samples_per_s))
 }
 
+/// Floating-point operations: `640 FLOP`, `2.23 MFLOP`, `1.50 GFLOP`.
+#[must_use]
+pub fn flops(amount: f64) -> String {
+    let prefixes = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    match prefixes.into_iter().find(|(size, _)| amount >= size * 0.9995) {
+        _ if !amount.is_finite() => UNKNOWN.to_owned(),
+        Some((size, prefix)) => format!("{} {prefix}FLOP", three_digits(amount / size)),
+        None => format!("{amount:.0} FLOP"),
+    }
+}
+
 /// A share as a percentage in a sentence: `61 %`, `4.2 %`, `0.03 %`, `<0.01 %`.
 #[must_use]
 pub fn percent(share: f64) -> String {
@@ -198,6 +209,23 @@ pub fn three_digits(value: f64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn operations_keep_three_digits_with_a_prefix() {
+        let shown = [6.0, 999.0, 999.9, 4_224.0, 2_227_200.0, 1.5e9, 2e12, 3e15].map(flops);
+        let expected = [
+            "6 FLOP",
+            "999 FLOP",
+            "1.00 kFLOP",
+            "4.22 kFLOP",
+            "2.23 MFLOP",
+            "1.50 GFLOP",
+            "2.00 TFLOP",
+            "3.00 PFLOP",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(flops(f64::NAN), UNKNOWN);
+    }
 
     #[test]
     fn durations_take_the_unit_that_fits() {

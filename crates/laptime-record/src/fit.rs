@@ -28,6 +28,12 @@ impl Fit {
         Self { lane: Some(lane), log: Some(log), _not_send: PhantomData }
     }
 
+    /// Its number within the run, from 0; `None` when nothing records.
+    #[must_use]
+    pub fn number(&self) -> Option<u32> {
+        self.log.as_ref().map(|log| log.number)
+    }
+
     /// Begins the next epoch; the pass over the data ends when the guard is dropped.
     pub fn epoch(&mut self) -> Epoch<'_> {
         if let Some(log) = &mut self.log {

@@ -1,8 +1,10 @@
 //! What an engine must do so that a reference model can train on it.
 
+use std::path::Path;
+
 use laptime_data::Batch;
 
-use crate::{ModelSpec, OptimizerSpec, TrainError, Weights};
+use crate::{ModelSpec, Recipe, TrainError, Weights};
 
 /// Something that can train the reference models: a framework on a device.
 pub trait Engine {
@@ -13,31 +15,43 @@ pub trait Engine {
     fn threads(&self) -> u32;
 
     /// Builds a model from given weights; from the same weights every engine starts the same.
-    fn model(
-        &self,
-        spec: &ModelSpec,
-        start: &Weights,
-        optimizer: &OptimizerSpec,
-    ) -> Result<Box<dyn Model>, TrainError>;
+    fn model(&self, spec: &ModelSpec, start: &Weights, recipe: &Recipe)
+    -> Result<Box<dyn Model>, TrainError>;
 }
 
 /// A model in training; each call books its time on the stages it goes through.
 pub trait Model {
-    /// Takes one optimizer step on a batch and returns how the model did before it.
-    fn train_step(&mut self, batch: &Batch) -> Result<StepResult, TrainError>;
+    /// Takes one optimizer step on the rows of some batches, which go through one after the other, and returns
+    /// how the model did before it. However the rows are divided, the step is the same up to rounding.
+    fn train_step(&mut self, batches: &[Batch]) -> Result<StepResult, TrainError>;
 
     /// Returns how the model does on a batch, changing nothing.
     fn evaluate(&mut self, batch: &Batch) -> Result<StepResult, TrainError>;
+
+    /// Changes the learning rate of the steps to come.
+    fn set_learning_rate(&mut self, lr: f64);
+
+    /// Writes weights and the optimizer's state into a folder, which it makes.
+    fn write_checkpoint(&self, folder: &Path) -> Result<(), TrainError>;
 
     /// Numbers the model learns.
     fn parameters(&self) -> u64;
 }
 
-/// How a model did on one batch.
+/// How a model did on one batch, or on the batches of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepResult {
     /// Mean loss over the batch's rows.
     pub loss: f64,
-    /// Rows whose class was found; `None` for a model that does not classify.
-    pub correct: Option<u64>,
+    /// Share of right answers, one a row or one a token; `None` for a model that does not classify.
+    pub accuracy: Option<f64>,
+}
+
+impl StepResult {
+    /// The result of several batches together, each with its share of the rows.
+    pub(crate) fn mean(parts: &[(f64, Self)]) -> Self {
+        let loss = parts.iter().map(|(share, part)| share * part.loss).sum();
+        let accuracy = parts.iter().map(|(share, part)| Some(share * part.accuracy?)).sum();
+        Self { loss, accuracy }
+    }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use laptime_data::DataError;
 
-use crate::generated::{CLASSES, IMAGE_SIDE};
-use crate::{ModelKind, OptimizerKind};
+use crate::model::{HEADS, IMAGE_SIDE};
+use crate::{Dtype, LossKind, ModelKind, OptimizerKind, Schedule};
 
 /// Why a training could not start or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,14 @@ pub enum TrainError {
         /// What was asked for.
         name: String,
     },
+    /// A setting has no choice of this name.
+    #[error("there is no {setting} named `{name}`")]
+    UnknownChoice {
+        /// The setting's name, as in its flag.
+        setting: &'static str,
+        /// What was asked for.
+        name: String,
+    },
     /// A setting that counts something is zero.
     #[error("{setting} must be at least 1")]
     Zero {
@@ -35,7 +43,37 @@ pub enum TrainError {
         /// The setting's name, as in its flag.
         setting: &'static str,
         /// What has this setting fixed.
-        place: &'static str,
+        place: String,
+    },
+    /// The loss compares what the model does not have.
+    #[error("the {loss} loss does not fit the {model} model, which gives {}", gives(*.model))]
+    LossMisfit {
+        /// The loss.
+        loss: LossKind,
+        /// The model.
+        model: ModelKind,
+    },
+    /// A number is outside of what its setting can be.
+    #[error("{setting} cannot be {value}: it must be {allowed}")]
+    OutOfRange {
+        /// The setting's name, as in its flag.
+        setting: &'static str,
+        /// What was asked for.
+        value: f64,
+        /// What it can be, such as `above 0`.
+        allowed: &'static str,
+    },
+    /// An accuracy is asked of a model that has none.
+    #[error("the {model} model gives numbers, not classes, so it has no accuracy to reach")]
+    NoAccuracy {
+        /// The model.
+        model: ModelKind,
+    },
+    /// The width cannot be divided among the heads.
+    #[error("a width of {width} cannot be divided among the transformer's {HEADS} heads")]
+    Heads {
+        /// What was asked for.
+        width: usize,
     },
     /// The learning rate is not a number above zero.
     #[error("a learning rate of {lr} cannot train")]
@@ -80,13 +118,17 @@ pub enum TrainError {
         /// Features in the file.
         found: usize,
     },
-    /// A target is not one of the classes.
-    #[error("row {row} has the label {value}, which is not a whole number from 0 to {}", CLASSES - 1)]
+    /// A label or a token is not one of those there are.
+    #[error("row {row} has the {what} {value}, which is not a whole number from 0 to {}", count - 1)]
     Label {
         /// Number of the row, from 1, not counting a header.
         row: u64,
+        /// `label` or `token`.
+        what: &'static str,
         /// Its label.
         value: f32,
+        /// How many there are.
+        count: usize,
     },
     /// The convolution blocks leave nothing of the image.
     #[error("convolution block {block} with kernel {kernel} uses up the {IMAGE_SIDE}x{IMAGE_SIDE} image")]
@@ -156,6 +198,17 @@ pub enum TrainError {
         /// The loss.
         loss: f64,
     },
+    /// A checkpoint could not be written.
+    #[error("could not write a checkpoint to {}: {reason}", folder.display())]
+    Checkpoint {
+        /// Where it was to be.
+        folder: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Checkpoints were asked for and the run that would keep them is not on disk.
+    #[error("a checkpoint has no place to be, since this run is not kept")]
+    CheckpointUnkept,
     /// Weights were given that are not those of the model.
     #[error("weights with shapes {found:?} do not fit the {model} model")]
     Weights {
@@ -184,6 +237,23 @@ impl TrainError {
             Self::UnknownOptimizer { .. } => {
                 format!("choose {}", listed(OptimizerKind::ALL.map(OptimizerKind::name)))
             }
+            Self::UnknownChoice { setting, .. } => format!("choose {}", choices(setting)),
+            Self::LossMisfit { model, .. } => {
+                let fitting = LossKind::ALL.into_iter().filter(|loss| loss.fits(*model));
+                let names: Vec<String> = fitting.map(|loss| format!("`--loss {loss}`")).collect();
+                format!("choose {}", names.join(" or "))
+            }
+            Self::OutOfRange { setting, .. } => match *setting {
+                "dropout" => "`--dropout 0.1` drops a tenth".to_owned(),
+                "clip" => "`--clip 1` is usual".to_owned(),
+                "until-loss" => "`--until-loss 0.1` ends at a loss of 0.1".to_owned(),
+                "until-accuracy" => "`--until-accuracy 0.95` ends at 95 %".to_owned(),
+                other => format!("try `--{other} 0.01`"),
+            },
+            Self::NoAccuracy { .. } => "`--until-loss` ends a training at a loss".to_owned(),
+            Self::Heads { width } => {
+                format!("`--width {}` can", width.saturating_sub(width % HEADS).max(HEADS))
+            }
             Self::Zero { setting } => format!("try `--{setting} 1`"),
             Self::NotChoosable { setting, .. } => format!("leave out `--{setting}`"),
             Self::LearningRate { .. } => "try `--lr 0.001`".to_owned(),
@@ -194,8 +264,16 @@ impl TrainError {
             Self::Width { model: ModelKind::Cnn, .. } => {
                 format!("a row is a {IMAGE_SIDE}x{IMAGE_SIDE} image and its label; or use `mlp`")
             }
+            Self::CheckpointUnkept | Self::Checkpoint { .. } => {
+                "leave out `--checkpoint-every`, or give a folder with room by `--dir`".to_owned()
+            }
             Self::Width { found, .. } => format!("leave out `--features`, or make it {found}"),
-            Self::Label { .. } => format!("number the classes from 0 to {}, in the last column", CLASSES - 1),
+            Self::Label { what: "token", count, .. } => {
+                format!("a row is a sequence of tokens from 0 to {} and the next one", count - 1)
+            }
+            Self::Label { count, .. } => {
+                format!("number the classes from 0 to {}, in the last column", count - 1)
+            }
             Self::ImageUsedUp { .. } => "choose fewer `--layers` or a smaller `--kernel`".to_owned(),
             Self::Memory { .. } => {
                 "choose fewer `--rows`, a smaller `--batch` or a smaller `--width`".to_owned()
@@ -211,11 +289,29 @@ impl TrainError {
     pub fn is_bad_request(&self) -> bool {
         !matches!(
             self,
-            Self::Batch { .. } | Self::Diverged { .. } | Self::Engine { .. } | Self::Threads { .. }
+            Self::Batch { .. }
+                | Self::Diverged { .. }
+                | Self::Engine { .. }
+                | Self::Threads { .. }
+                | Self::Checkpoint { .. }
+                | Self::CheckpointUnkept
         )
     }
 }
 
 fn listed<const N: usize>(names: [&str; N]) -> String {
     names.map(|name| format!("`{name}`")).join(", ")
+}
+
+/// What can be chosen for a setting with names.
+fn choices(setting: &str) -> String {
+    match setting {
+        "loss" => listed(LossKind::ALL.map(LossKind::name)),
+        "schedule" => listed(Schedule::ALL.map(Schedule::name)),
+        _ => listed(Dtype::ALL.map(Dtype::name)),
+    }
+}
+
+fn gives(model: ModelKind) -> &'static str {
+    if model.classifies() { "classes" } else { "numbers" }
 }

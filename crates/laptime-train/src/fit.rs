@@ -1,12 +1,14 @@
 //! The training loop: epochs of steps, each followed by an evaluation where rows are held out.
 
 use std::iter;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use laptime_core::{Counter, Metric};
 use laptime_data::{Batch, DataError, Order};
-use laptime_record::{Epoch, Recorder, count, measured, stage};
+use laptime_record::{Epoch, Fit, Recorder, count, measured, stage};
 
+use crate::until::Patience;
 use crate::{Plan, Prepared, StepResult, TrainError};
 
 /// What a training came to.
@@ -16,8 +18,22 @@ pub struct Outcome {
     pub epochs: Vec<EpochResult>,
     /// Optimizer steps taken, those of an unfinished epoch included.
     pub steps: u64,
-    /// Whether it ended early because it was asked to.
-    pub interrupted: bool,
+    /// Why it ended.
+    pub ended: Ended,
+}
+
+/// Why a training ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ended {
+    /// All planned epochs were done.
+    #[default]
+    AsPlanned,
+    /// It was asked to stop.
+    Interrupted,
+    /// The goal was reached.
+    GoalReached,
+    /// The loss has not become lower for as long as was allowed.
+    NoBetter,
 }
 
 /// How well the model did in one epoch.
@@ -42,11 +58,14 @@ pub fn train(plan: &Plan, recorder: &Recorder, stop: &AtomicBool) -> Result<Outc
 type Pass = Option<Totals>;
 
 impl Prepared {
-    /// Trains to the end of the plan, or to the end of the step in which `stop` is set.
+    /// Trains to the end of the plan, to its goal, or to the end of the step in which `stop` is set.
     pub fn train(mut self, recorder: &Recorder, stop: &AtomicBool) -> Result<Outcome, TrainError> {
         let mut fit = recorder.fit(self.facts().clone());
+        let checkpoints = self.checkpoint_folder(recorder, &fit)?;
+        let mut patience = self.early_stop.map(Patience::new);
         let mut outcome = Outcome::default();
         for number in 0..self.epochs {
+            self.model.set_learning_rate(self.schedule.rate(self.lr, number, self.epochs));
             let epoch = fit.epoch();
             let pass = self.pass(&epoch, number, stop, &mut outcome.steps);
             if matches!(pass, Ok(Some(_))) {
@@ -57,7 +76,7 @@ impl Prepared {
             let pass = pass?;
             let held_out = if pass.is_some() { self.evaluate(number, stop)? } else { None };
             let (Some(trained), Some(held_out)) = (pass, held_out) else {
-                outcome.interrupted = true;
+                outcome.ended = Ended::Interrupted;
                 break;
             };
             let result = EpochResult {
@@ -68,11 +87,45 @@ impl Prepared {
             };
             result.tell();
             outcome.epochs.push(result);
+            self.write_checkpoint(checkpoints.as_ref(), number)?;
+            outcome.ended = self.ends_with(&result, patience.as_mut());
+            if outcome.ended != Ended::AsPlanned {
+                break;
+            }
         }
         Ok(outcome)
     }
 
-    /// Takes a step on every batch of one epoch.
+    /// Whether the training ends with this epoch, before its last.
+    fn ends_with(&self, epoch: &EpochResult, patience: Option<&mut Patience>) -> Ended {
+        if self.until.is_some_and(|goal| goal.reached(epoch)) {
+            return Ended::GoalReached;
+        }
+        let out_of_patience = patience.is_some_and(|patience| patience.runs_out(epoch.telling_loss()));
+        if out_of_patience { Ended::NoBetter } else { Ended::AsPlanned }
+    }
+
+    /// Where this fit's checkpoints go, when it writes any.
+    fn checkpoint_folder(&self, recorder: &Recorder, fit: &Fit) -> Result<Option<PathBuf>, TrainError> {
+        if self.checkpoint_every.is_none() {
+            return Ok(None);
+        }
+        let run = recorder.run().ok_or(TrainError::CheckpointUnkept)?;
+        let number = fit.number().ok_or(TrainError::CheckpointUnkept)?;
+        Ok(Some(run.join("checkpoints").join(format!("fit-{}", number + 1))))
+    }
+
+    fn write_checkpoint(&self, folder: Option<&PathBuf>, number: u64) -> Result<(), TrainError> {
+        match (folder, self.checkpoint_every) {
+            (Some(folder), Some(every)) if (number + 1).is_multiple_of(every) => {
+                let _stage = stage!("checkpoint");
+                self.model.write_checkpoint(&folder.join(format!("epoch-{}", number + 1)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a step on every batch of one epoch, or on as many together as are accumulated.
     fn pass(
         &mut self,
         epoch: &Epoch,
@@ -81,18 +134,22 @@ impl Prepared {
         steps: &mut u64,
     ) -> Result<Pass, TrainError> {
         let order = Order::Shuffled { seed: self.seed, epoch: number };
-        let (data, size) = (&self.train, self.batch);
+        let (data, size, together) = (&self.train, self.batch, self.accumulate);
         // Made at the first request, so that shuffling the rows counts as waiting for data.
-        let batches = iter::once_with(move || data.batches(size, order)).flatten();
+        let mut batches = iter::once_with(move || data.batches(size, order)).flatten();
+        let groups = iter::from_fn(move || {
+            let group: Vec<_> = batches.by_ref().take(together).collect();
+            (!group.is_empty()).then(|| group.into_iter().collect::<Result<Vec<Batch>, DataError>>())
+        });
         let mut totals = Totals::default();
-        for batch in epoch.batches(batches, samples) {
+        for group in epoch.batches(groups, samples) {
             let at = Place { epoch: number + 1, step: totals.steps + 1 };
-            let batch = batch.map_err(|source| at.unreadable(source))?;
-            let result = self.model.train_step(&batch)?;
-            count(Counter::BatchBytes, batch.bytes());
+            let group = group.map_err(|source| at.unreadable(source))?;
+            let result = self.model.train_step(&group)?;
+            count(Counter::BatchBytes, group.iter().map(Batch::bytes).sum());
             at.check(result)?;
             epoch.loss(result.loss);
-            totals.add(&batch, result);
+            totals.add(&group, result);
             *steps += 1;
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -111,7 +168,7 @@ impl Prepared {
             let batch = batch.map_err(|source| at.unreadable(source))?;
             let result = self.model.evaluate(&batch)?;
             at.check(result)?;
-            totals.add(&batch, result);
+            totals.add(&[batch], result);
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -121,6 +178,16 @@ impl Prepared {
 }
 
 impl EpochResult {
+    /// The loss on held-out rows, else on those trained on.
+    pub(crate) fn telling_loss(&self) -> f64 {
+        self.validation_loss.unwrap_or(self.loss)
+    }
+
+    /// The accuracy on held-out rows, else on those trained on.
+    pub(crate) fn telling_accuracy(&self) -> Option<f64> {
+        self.validation_accuracy.or(self.accuracy)
+    }
+
     fn tell(&self) {
         let told = [
             (Metric::Loss, Some(self.loss)),
@@ -136,8 +203,12 @@ impl EpochResult {
     }
 }
 
-fn samples(batch: &Result<Batch, DataError>) -> u32 {
-    batch.as_ref().map_or(0, |batch| u32::try_from(batch.rows).unwrap_or(u32::MAX))
+fn samples(group: &Result<Vec<Batch>, DataError>) -> u32 {
+    group.as_ref().map_or(0, |group| u32::try_from(rows(group)).unwrap_or(u32::MAX))
+}
+
+fn rows(group: &[Batch]) -> usize {
+    group.iter().map(|batch| batch.rows).sum()
 }
 
 /// Where in the training something happened, counted from 1.
@@ -165,16 +236,17 @@ struct Totals {
     steps: u64,
     rows: u64,
     loss: f64,
-    correct: Option<u64>,
+    accuracy: Option<f64>,
 }
 
 impl Totals {
-    fn add(&mut self, batch: &Batch, result: StepResult) {
+    fn add(&mut self, group: &[Batch], result: StepResult) {
+        let rows = rows(group);
         self.steps += 1;
-        self.rows += batch.rows as u64;
-        self.loss += result.loss * batch.rows as f64;
-        if let Some(correct) = result.correct {
-            *self.correct.get_or_insert(0) += correct;
+        self.rows += rows as u64;
+        self.loss += result.loss * rows as f64;
+        if let Some(accuracy) = result.accuracy {
+            *self.accuracy.get_or_insert(0.0) += accuracy * rows as f64;
         }
     }
 
@@ -183,6 +255,6 @@ impl Totals {
     }
 
     fn accuracy(&self) -> Option<f64> {
-        self.correct.map(|correct| correct as f64 / self.rows as f64)
+        self.accuracy.map(|sum| sum / self.rows as f64)
     }
 }

@@ -6,14 +6,9 @@ use laptime_data::Table;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::ModelKind;
+use crate::model::{CLASSES, IMAGE_SIDE};
 use crate::weights::unit;
-
-/// Classes the cnn tells apart.
-pub const CLASSES: usize = 10;
-
-/// Side of the square images the cnn takes.
-pub const IMAGE_SIDE: usize = 28;
+use crate::{ModelKind, language};
 
 /// Another stream of the seed than the weights use.
 const DATA_STREAM: u64 = 2;
@@ -32,8 +27,8 @@ const SHIFT: i32 = 2;
 
 /// Makes `rows` rows with `features` features each for a model; the same seed makes the same rows.
 ///
-/// The linear model gets `y = 2x + 1`, the mlp a smooth curve, the cnn ten patterns of soft spots; all with
-/// noise. Images always have 28x28 features.
+/// The linear model gets `y = 2x + 1`, the mlp a smooth curve, the cnn ten patterns of soft spots, all with
+/// noise; the others get sequences of a made-up language. Images always have 28x28 features.
 #[must_use]
 pub fn generate(model: ModelKind, rows: usize, features: usize, seed: u64) -> Table {
     let mut random = Random::new(seed);
@@ -41,6 +36,9 @@ pub fn generate(model: ModelKind, rows: usize, features: usize, seed: u64) -> Ta
         ModelKind::Linear => numbers(rows, features, &mut random, |row| 2.0 * mean(row) + 1.0),
         ModelKind::Mlp => numbers(rows, features, &mut random, curve),
         ModelKind::Cnn => images(rows, &mut random),
+        ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru | ModelKind::Transformer => {
+            language::sequences(rows, features, &mut random)
+        }
     }
 }
 
@@ -105,7 +103,7 @@ impl Pattern {
 }
 
 /// Random numbers whose bits never depend on the platform or on another crate's version.
-struct Random(ChaCha8Rng);
+pub(crate) struct Random(ChaCha8Rng);
 
 impl Random {
     fn new(seed: u64) -> Self {
@@ -120,7 +118,7 @@ impl Random {
     }
 
     /// A whole number below `count`; the bias of the multiplication is far below the noise.
-    fn below(&mut self, count: u32) -> u32 {
+    pub(crate) fn below(&mut self, count: u32) -> u32 {
         ((u64::from(self.0.next_u32()) * u64::from(count)) >> 32) as u32
     }
 

@@ -16,26 +16,41 @@
 //! ```
 
 mod allocator;
+mod checks;
+mod dtype;
 mod engine;
 mod error;
+mod facts;
 mod fit;
 mod flex;
+mod flops;
 mod generated;
+mod language;
+mod loss;
 mod memory;
 mod model;
 mod optimizer;
 mod plan;
 mod prepared;
+mod recipe;
+mod schedule;
+mod shapes;
 mod threads;
+mod until;
 mod weights;
 
+pub use dtype::Dtype;
 pub use engine::{Engine, Model, StepResult};
 pub use error::TrainError;
-pub use fit::{EpochResult, Outcome, train};
+pub use fit::{Ended, EpochResult, Outcome, train};
 pub use flex::FlexEngine;
-pub use generated::{CLASSES, IMAGE_SIDE, generate};
-pub use model::{ModelKind, ModelSpec};
+pub use generated::generate;
+pub use loss::LossKind;
+pub use model::{CLASSES, IMAGE_SIDE, ModelKind, ModelSpec, VOCABULARY};
 pub use optimizer::{OptimizerKind, OptimizerSpec};
 pub use plan::{DataSource, Plan};
 pub use prepared::Prepared;
-pub use weights::{WeightShape, WeightTensor, Weights};
+pub use recipe::Recipe;
+pub use schedule::Schedule;
+pub use until::Until;
+pub use weights::{Start, WeightShape, WeightTensor, Weights};

@@ -4,8 +4,35 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::TrainError;
-use crate::generated::{CLASSES, IMAGE_SIDE};
+use crate::shapes::{image_sides, shapes};
 use crate::weights::WeightShape;
+
+/// Classes the cnn tells apart.
+pub const CLASSES: usize = 10;
+
+/// Side of the square images the cnn takes.
+pub const IMAGE_SIDE: usize = 28;
+
+/// Tokens that the sequence models know.
+pub const VOCABULARY: usize = 20;
+
+/// Numbers a token becomes before a recurrent model reads it.
+pub(crate) const EMBEDDING: usize = 32;
+
+/// Heads of the transformer's attention.
+pub(crate) const HEADS: usize = 4;
+
+/// Units of the transformer's feed-forward layer for each number a token is.
+pub(crate) const FEED_FORWARD: usize = 4;
+
+/// Copies of its state that a recurrent cell's gate keeps for the way back, over four.
+const RECURRENT_COPIES: u64 = 1;
+
+/// Copies of a token that a transformer block keeps for the way back, over four.
+const TOKEN_COPIES: u64 = 8;
+
+/// Copies of the attention scores that a transformer block keeps for the way back, over four.
+const SCORE_COPIES: u64 = 2;
 
 /// Which reference model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,11 +43,20 @@ pub enum ModelKind {
     Mlp,
     /// Convolution blocks (convolution, ReLU, max-pool 2) and a dense layer, to ten classes.
     Cnn,
+    /// Embedding, tanh recurrence and a dense layer, to the next token at every place of a sequence.
+    Rnn,
+    /// The rnn with long short-term memory cells.
+    Lstm,
+    /// The rnn with gated recurrent units.
+    Gru,
+    /// Causal self-attention blocks, to the next token at every place of a sequence.
+    Transformer,
 }
 
 impl ModelKind {
     /// Every model, in the order they are listed to a user.
-    pub const ALL: [Self; 3] = [Self::Linear, Self::Mlp, Self::Cnn];
+    pub const ALL: [Self; 7] =
+        [Self::Linear, Self::Mlp, Self::Cnn, Self::Rnn, Self::Lstm, Self::Gru, Self::Transformer];
 
     /// The name a user types.
     #[must_use]
@@ -29,13 +65,42 @@ impl ModelKind {
             Self::Linear => "linear",
             Self::Mlp => "mlp",
             Self::Cnn => "cnn",
+            Self::Rnn => "rnn",
+            Self::Lstm => "lstm",
+            Self::Gru => "gru",
+            Self::Transformer => "transformer",
         }
     }
 
     /// Whether targets are classes rather than numbers.
     #[must_use]
     pub fn classifies(self) -> bool {
-        self == Self::Cnn
+        !matches!(self, Self::Linear | Self::Mlp)
+    }
+
+    /// Whether a row is a sequence of tokens, followed by the next one.
+    #[must_use]
+    pub fn reads_tokens(self) -> bool {
+        matches!(self, Self::Rnn | Self::Lstm | Self::Gru | Self::Transformer)
+    }
+
+    /// Classes a target can be; `None` where it is a number.
+    pub(crate) fn classes(self) -> Option<usize> {
+        match self {
+            Self::Linear | Self::Mlp => None,
+            Self::Cnn => Some(CLASSES),
+            Self::Rnn | Self::Lstm | Self::Gru | Self::Transformer => Some(VOCABULARY),
+        }
+    }
+
+    /// Sums that a recurrent cell takes of its input for each unit of its state; 0 where nothing recurs.
+    pub(crate) fn gates(self) -> usize {
+        match self {
+            Self::Rnn => 1,
+            Self::Gru => 3,
+            Self::Lstm => 4,
+            _ => 0,
+        }
     }
 }
 
@@ -61,60 +126,23 @@ impl FromStr for ModelKind {
 pub struct ModelSpec {
     /// Which model.
     pub kind: ModelKind,
-    /// Numbers in one row of input.
+    /// Numbers in one row of input; tokens in a sequence.
     pub features: usize,
-    /// Hidden layers of the mlp, convolution blocks of the cnn; the linear model has none.
+    /// Hidden layers of the mlp, convolution blocks of the cnn, recurrent layers, transformer blocks; the
+    /// linear model has none.
     pub layers: usize,
-    /// Units of a hidden layer, channels of a convolution.
+    /// Units of a hidden layer, channels of a convolution, numbers that a transformer's token is.
     pub width: usize,
     /// Side of the square convolution kernel.
     pub kernel: usize,
 }
 
 impl ModelSpec {
-    /// The shapes of the weights in forward order: each layer's weight, then its bias.
+    /// The shapes of the weights in forward order, as the same PyTorch model lists its parameters.
     ///
-    /// Fails when the convolution blocks use up the image.
+    /// Fails when the convolution blocks use up the image, or the heads cannot share the width.
     pub fn shapes(&self) -> Result<Vec<WeightShape>, TrainError> {
-        Ok(match self.kind {
-            ModelKind::Linear => dense_shapes(&[self.features, 1]),
-            ModelKind::Mlp => {
-                let mut sizes = vec![self.features];
-                sizes.extend(std::iter::repeat_n(self.width, self.layers));
-                sizes.push(1);
-                dense_shapes(&sizes)
-            }
-            ModelKind::Cnn => self.convolution_shapes()?,
-        })
-    }
-
-    fn convolution_shapes(&self) -> Result<Vec<WeightShape>, TrainError> {
-        let sides = self.image_sides()?;
-        let mut shapes = Vec::new();
-        let mut channels = 1;
-        for _ in 0..self.layers {
-            let fan_in = channels * self.kernel * self.kernel;
-            shapes.push(WeightShape { dims: vec![self.width, channels, self.kernel, self.kernel], fan_in });
-            shapes.push(WeightShape { dims: vec![self.width], fan_in });
-            channels = self.width;
-        }
-        let last = sides.last().copied().unwrap_or(IMAGE_SIDE);
-        shapes.extend(dense_shapes(&[channels * last * last, CLASSES]));
-        Ok(shapes)
-    }
-
-    /// Sides of the image after each convolution block.
-    fn image_sides(&self) -> Result<Vec<usize>, TrainError> {
-        let mut side = IMAGE_SIDE;
-        (1..=self.layers)
-            .map(|block| {
-                side = (side + 1).saturating_sub(self.kernel) / 2;
-                if side == 0 {
-                    return Err(TrainError::ImageUsedUp { block, kernel: self.kernel });
-                }
-                Ok(side)
-            })
-            .collect()
+        shapes(self)
     }
 
     /// Numbers the model learns.
@@ -125,68 +153,43 @@ impl ModelSpec {
         Ok(self.shapes()?.iter().map(numbers).fold(0, u64::saturating_add))
     }
 
+    /// Sides of the image after each convolution block of the cnn.
+    pub(crate) fn image_sides(&self) -> Result<Vec<usize>, TrainError> {
+        image_sides(self.layers, self.kernel)
+    }
+
     /// An estimate of the bytes that one row's activations and their gradients take while training.
     ///
     /// Peak memory grew by 3.3 copies of the widest layer a row for the cnn and 3.2 for the mlp (one block, one
     /// hidden layer); four leaves some room. Later convolution blocks are smaller and are not counted.
     #[must_use]
     pub fn bytes_per_row(&self) -> u64 {
+        let [features, layers, width] = [self.features, self.layers, self.width].map(|size| size as u64);
         let values = match self.kind {
-            ModelKind::Linear => self.features as u64,
-            ModelKind::Mlp => self.features as u64 + self.layers as u64 * self.width as u64,
+            ModelKind::Linear => features,
+            ModelKind::Mlp => features.saturating_add(layers.saturating_mul(width)),
             ModelKind::Cnn => {
                 let side = (IMAGE_SIDE + 1).saturating_sub(self.kernel) as u64;
-                side * side * self.width as u64
+                side.saturating_mul(side).saturating_mul(width)
+            }
+            ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru => {
+                let places = layers.saturating_mul(features);
+                places.saturating_mul(width).saturating_mul(RECURRENT_COPIES * self.kind.gates() as u64)
+            }
+            ModelKind::Transformer => {
+                let of_a_place = width
+                    .saturating_mul(TOKEN_COPIES)
+                    .saturating_add(features.saturating_mul(HEADS as u64 * SCORE_COPIES));
+                layers.saturating_mul(features).saturating_mul(of_a_place)
             }
         };
         values.saturating_mul(4 * 4)
     }
 }
 
-fn dense_shapes(sizes: &[usize]) -> Vec<WeightShape> {
-    sizes
-        .windows(2)
-        .flat_map(|pair| {
-            let (inputs, outputs) = (pair[0], pair[1]);
-            [
-                WeightShape { dims: vec![outputs, inputs], fan_in: inputs },
-                WeightShape { dims: vec![outputs], fan_in: inputs },
-            ]
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn spec(kind: ModelKind, layers: usize) -> ModelSpec {
-        ModelSpec { kind, features: 10, layers, width: 64, kernel: 3 }
-    }
-
-    fn parameters(spec: &ModelSpec) -> usize {
-        spec.shapes().unwrap().iter().map(WeightShape::count).sum()
-    }
-
-    #[test]
-    fn parameter_counts_are_those_of_the_same_pytorch_models() {
-        assert_eq!(parameters(&ModelSpec { features: 1, ..spec(ModelKind::Linear, 0) }), 2);
-        assert_eq!(parameters(&spec(ModelKind::Mlp, 1)), 10 * 64 + 64 + 64 + 1);
-        assert_eq!(parameters(&spec(ModelKind::Mlp, 2)), 10 * 64 + 64 + 64 * 64 + 64 + 64 + 1);
-        let cnn = ModelSpec { width: 32, ..spec(ModelKind::Cnn, 1) };
-        assert_eq!(parameters(&cnn), 32 * 9 + 32 + 32 * 13 * 13 * 10 + 10);
-    }
-
-    #[test]
-    fn too_many_convolution_blocks_are_an_error_not_a_panic() {
-        assert!(spec(ModelKind::Cnn, 3).shapes().is_ok());
-        assert!(matches!(
-            spec(ModelKind::Cnn, 4).shapes(),
-            Err(TrainError::ImageUsedUp { block: 4, kernel: 3 })
-        ));
-        let wide = ModelSpec { kernel: 29, ..spec(ModelKind::Cnn, 1) };
-        assert!(wide.shapes().is_err());
-    }
 
     #[test]
     fn every_model_is_found_by_its_name() {

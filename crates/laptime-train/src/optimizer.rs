@@ -14,7 +14,7 @@ pub enum OptimizerKind {
     Momentum,
     /// Adam with betas 0.9 and 0.999.
     Adam,
-    /// Adam with decoupled weight decay of 0.01.
+    /// Adam whose weight decay, 0.01 unless chosen, stays out of the gradient.
     AdamW,
     /// RMSprop with a smoothing of 0.99.
     RmsProp,
@@ -45,6 +45,12 @@ impl OptimizerKind {
             Self::Adam | Self::AdamW => 1e-3,
         }
     }
+
+    /// The weight decay used when none is given: AdamW's 0.01, none for the others.
+    #[must_use]
+    pub fn default_weight_decay(self) -> f64 {
+        if self == Self::AdamW { 0.01 } else { 0.0 }
+    }
 }
 
 impl fmt::Display for OptimizerKind {
@@ -64,13 +70,24 @@ impl FromStr for OptimizerKind {
     }
 }
 
-/// An optimizer with its learning rate.
+/// An optimizer with its numbers settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptimizerSpec {
     /// Which optimizer.
     pub kind: OptimizerKind,
-    /// Learning rate, the same at every step.
+    /// Learning rate that the schedule starts from.
     pub lr: f64,
+    /// How strongly weights are drawn to zero: AdamW takes it off the weight times the rate, the others add it
+    /// times the weight to the gradient.
+    pub weight_decay: f64,
+}
+
+impl OptimizerSpec {
+    /// The optimizer with its defaults.
+    #[must_use]
+    pub fn new(kind: OptimizerKind) -> Self {
+        Self { kind, lr: kind.default_lr(), weight_decay: kind.default_weight_decay() }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{ModelKind, OptimizerKind};
+use crate::{Dtype, LossKind, ModelKind, OptimizerKind, Schedule, Until};
 
 /// Where the training data comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Plan {
     pub data: DataSource,
     /// Rows to generate; a file has as many as it has.
     pub rows: Option<u64>,
-    /// Numbers in a row of input; a file has as many as it has.
+    /// Numbers in a row of input, tokens in a sequence; a file has as many as it has.
     pub features: Option<usize>,
     /// Rows in a batch; `None` takes all rows at once.
     pub batch: Option<usize>,
@@ -34,9 +34,9 @@ pub struct Plan {
     pub seed: u64,
     /// Threads to compute with.
     pub threads: u32,
-    /// Hidden layers of the mlp, convolution blocks of the cnn.
+    /// Hidden layers of the mlp, convolution blocks of the cnn, recurrent layers, transformer blocks.
     pub layers: usize,
-    /// Units of a hidden layer, channels of a convolution.
+    /// Units of a hidden layer, channels of a convolution, numbers that a transformer's token is.
     pub width: usize,
     /// Side of the square convolution kernel.
     pub kernel: usize,
@@ -46,6 +46,26 @@ pub struct Plan {
     pub lr: Option<f64>,
     /// Share of the rows held out to validate on, from 0 to below 1.
     pub validate: f64,
+    /// What to make small; `None` takes the model's usual loss.
+    pub loss: Option<LossKind>,
+    /// How the learning rate changes from epoch to epoch.
+    pub schedule: Schedule,
+    /// What to compute with.
+    pub dtype: Dtype,
+    /// Batches whose gradients are added up for one optimizer step.
+    pub accumulate: usize,
+    /// The most that the norm of all gradients together may be.
+    pub clip: Option<f64>,
+    /// Share of the values that dropout sets to zero, from 0 to below 1.
+    pub dropout: f64,
+    /// How strongly weights are drawn to zero; `None` takes the optimizer's default.
+    pub weight_decay: Option<f64>,
+    /// Epochs without a lower loss after which to end.
+    pub early_stop: Option<u64>,
+    /// A goal at which to end.
+    pub until: Option<Until>,
+    /// Epochs from one checkpoint to the next.
+    pub checkpoint_every: Option<u64>,
 }
 
 impl Plan {
@@ -54,10 +74,15 @@ impl Plan {
     /// One thread, because a second one gains the mlp nothing (1.02 times the time) though it speeds the cnn up.
     #[must_use]
     pub fn new(model: ModelKind) -> Self {
-        let (batch, width, optimizer) = match model {
-            ModelKind::Linear => (None, 1, OptimizerKind::Sgd),
-            ModelKind::Mlp => (Some(32), 64, OptimizerKind::Adam),
-            ModelKind::Cnn => (Some(32), 32, OptimizerKind::Adam),
+        let (layers, width) = match model {
+            ModelKind::Linear => (1, 1),
+            ModelKind::Mlp | ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru => (1, 64),
+            ModelKind::Cnn => (1, 32),
+            ModelKind::Transformer => (4, 128),
+        };
+        let (batch, optimizer) = match model {
+            ModelKind::Linear => (None, OptimizerKind::Sgd),
+            _ => (Some(32), OptimizerKind::Adam),
         };
         Self {
             model,
@@ -68,12 +93,22 @@ impl Plan {
             epochs: 10,
             seed: 0,
             threads: 1,
-            layers: 1,
+            layers,
             width,
             kernel: 3,
             optimizer,
             lr: None,
             validate: 0.0,
+            loss: None,
+            schedule: Schedule::default(),
+            dtype: Dtype::default(),
+            accumulate: 1,
+            clip: None,
+            dropout: 0.0,
+            weight_decay: None,
+            early_stop: None,
+            until: None,
+            checkpoint_every: None,
         }
     }
 
@@ -82,7 +117,8 @@ impl Plan {
         match model {
             ModelKind::Linear => 100,
             ModelKind::Mlp => 10_000,
-            ModelKind::Cnn => 1_000,
+            ModelKind::Cnn | ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru => 1_000,
+            ModelKind::Transformer => 320,
         }
     }
 
@@ -92,6 +128,8 @@ impl Plan {
             ModelKind::Linear => 1,
             ModelKind::Mlp => 10,
             ModelKind::Cnn => crate::IMAGE_SIDE * crate::IMAGE_SIDE,
+            ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru => 50,
+            ModelKind::Transformer => 64,
         }
     }
 }

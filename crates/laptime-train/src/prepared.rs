@@ -1,16 +1,16 @@
 //! A plan that was checked and has all it needs, so that bad input is found before anything is recorded.
 
 use laptime_core::FitFacts;
-use laptime_data::{Dataset, Limits, Order};
+use laptime_data::{Dataset, Limits};
 
-use crate::generated::{CLASSES, generate};
+use crate::checks::{check_labels, check_settings};
+use crate::facts::facts;
+use crate::generated::generate;
 use crate::memory::available_bytes;
 use crate::{
-    DataSource, Engine, FlexEngine, Model, ModelKind, ModelSpec, OptimizerSpec, Plan, TrainError, Weights,
+    DataSource, Engine, FlexEngine, LossKind, Model, ModelKind, ModelSpec, OptimizerSpec, Plan, Recipe,
+    Schedule, TrainError, Until, Weights,
 };
-
-/// Rows looked at together when labels are checked.
-const CHECKED_AT_ONCE: usize = 1024;
 
 /// A training that is ready to start: checked, with its data at hand and its model built.
 ///
@@ -22,6 +22,12 @@ pub struct Prepared {
     pub(crate) batch: usize,
     pub(crate) epochs: u64,
     pub(crate) seed: u64,
+    pub(crate) lr: f64,
+    pub(crate) schedule: Schedule,
+    pub(crate) accumulate: usize,
+    pub(crate) early_stop: Option<u64>,
+    pub(crate) until: Option<Until>,
+    pub(crate) checkpoint_every: Option<u64>,
     facts: FitFacts,
     engine: String,
     threads: u32,
@@ -39,23 +45,33 @@ impl Prepared {
         check_settings(plan)?;
         let data = dataset(plan)?;
         let spec = spec(plan, data.width());
-        let rows = data.rows();
-        if rows == 0 {
+        if data.rows() == 0 {
             return Err(TrainError::NoRows);
         }
         let (train, held_out) = split(data, plan.validate)?;
         let batch = batch_size(plan, train.rows())?;
         check_memory(0, &spec, batch)?;
-        let optimizer = OptimizerSpec {
-            kind: plan.optimizer,
-            lr: plan.lr.unwrap_or_else(|| plan.optimizer.default_lr()),
-        };
-        let model = engine.model(&spec, &Weights::seeded(&spec, plan.seed)?, &optimizer)?;
-        let mut facts = facts(plan, &spec, &optimizer, train.rows(), batch);
+        let recipe = recipe(plan);
+        let model = engine.model(&spec, &Weights::seeded(&spec, plan.seed)?, &recipe)?;
+        let mut facts = facts(plan, &spec, &recipe, (train.rows(), batch))?;
         facts.parameters = Some(model.parameters());
-        let (engine, threads) = (engine.name(), engine.threads());
-        let (epochs, seed) = (plan.epochs, plan.seed);
-        Ok(Self { model, train, held_out, batch, epochs, seed, facts, engine, threads })
+        Ok(Self {
+            model,
+            train,
+            held_out,
+            batch,
+            epochs: plan.epochs,
+            seed: plan.seed,
+            lr: recipe.optimizer.lr,
+            schedule: plan.schedule,
+            accumulate: plan.accumulate,
+            early_stop: plan.early_stop,
+            until: plan.until,
+            checkpoint_every: plan.checkpoint_every,
+            facts,
+            engine: engine.name(),
+            threads: engine.threads(),
+        })
     }
 
     /// What the recorder is told about this training.
@@ -77,37 +93,25 @@ impl Prepared {
     }
 }
 
-fn check_settings(plan: &Plan) -> Result<(), TrainError> {
-    let hidden = plan.model != ModelKind::Linear;
-    let counts = [
-        ("rows", plan.rows == Some(0)),
-        ("features", plan.features == Some(0)),
-        ("batch", plan.batch == Some(0)),
-        ("epochs", plan.epochs == 0),
-        ("threads", plan.threads == 0),
-        ("layers", hidden && plan.layers == 0),
-        ("width", hidden && plan.width == 0),
-        ("kernel", plan.model == ModelKind::Cnn && plan.kernel == 0),
-    ];
-    if let Some((setting, _)) = counts.into_iter().find(|(_, zero)| *zero) {
-        return Err(TrainError::Zero { setting });
-    }
-    if !(0.0..1.0).contains(&plan.validate) {
-        return Err(TrainError::Validate { share: plan.validate });
-    }
-    if let Some(lr) = plan.lr
-        && !(lr.is_finite() && lr > 0.0)
-    {
-        return Err(TrainError::LearningRate { lr });
-    }
-    if plan.rows.is_some() && plan.data != DataSource::Generated {
-        return Err(TrainError::NotChoosable { setting: "rows", place: "a file" });
-    }
-    Ok(())
-}
-
 fn spec(plan: &Plan, features: usize) -> ModelSpec {
     ModelSpec { kind: plan.model, features, layers: plan.layers, width: plan.width, kernel: plan.kernel }
+}
+
+fn recipe(plan: &Plan) -> Recipe {
+    let usual = OptimizerSpec::new(plan.optimizer);
+    let optimizer = OptimizerSpec {
+        kind: plan.optimizer,
+        lr: plan.lr.unwrap_or(usual.lr),
+        weight_decay: plan.weight_decay.unwrap_or(usual.weight_decay),
+    };
+    Recipe {
+        loss: plan.loss.unwrap_or_else(|| LossKind::default_of(plan.model)),
+        optimizer,
+        dtype: plan.dtype,
+        dropout: plan.dropout,
+        clip: plan.clip,
+        seed: plan.seed,
+    }
 }
 
 /// The data, with a width that fits the model and labels that are classes where the model needs them.
@@ -115,7 +119,7 @@ fn dataset(plan: &Plan) -> Result<Dataset, TrainError> {
     let default = Plan::default_features(plan.model);
     let asked = if plan.model == ModelKind::Cnn { Some(default) } else { plan.features };
     if plan.model == ModelKind::Cnn && plan.features.is_some_and(|features| features != default) {
-        return Err(TrainError::NotChoosable { setting: "features", place: "the cnn model" });
+        return Err(TrainError::NotChoosable { setting: "features", place: "the cnn model".to_owned() });
     }
     match &plan.data {
         DataSource::Generated => generated(plan, asked.unwrap_or(default)),
@@ -125,9 +129,7 @@ fn dataset(plan: &Plan) -> Result<Dataset, TrainError> {
             if let Some(expected) = asked.filter(|expected| *expected != data.width()) {
                 return Err(TrainError::Width { model: plan.model, expected, found: data.width() });
             }
-            if plan.model.classifies() {
-                check_labels(plan, &data)?;
-            }
+            check_labels(plan.model, path, &data)?;
             Ok(data)
         }
     }
@@ -158,21 +160,6 @@ fn too_large(needed_bytes: u64, available_bytes: u64) -> TrainError {
     TrainError::Memory { needed_bytes, available_bytes }
 }
 
-fn check_labels(plan: &Plan, data: &Dataset) -> Result<(), TrainError> {
-    let mut row = 0;
-    for batch in data.batches(CHECKED_AT_ONCE, Order::AsStored) {
-        let DataSource::File(path) = &plan.data else { return Ok(()) };
-        let batch = batch.map_err(|source| TrainError::Open { path: path.clone(), source })?;
-        for &value in &batch.targets {
-            row += 1;
-            if value.fract() != 0.0 || !(0.0..CLASSES as f32).contains(&value) {
-                return Err(TrainError::Label { row, value });
-            }
-        }
-    }
-    Ok(())
-}
-
 fn split(data: Dataset, share: f64) -> Result<(Dataset, Option<Dataset>), TrainError> {
     if share == 0.0 {
         return Ok((data, None));
@@ -191,39 +178,4 @@ fn batch_size(plan: &Plan, rows: u64) -> Result<usize, TrainError> {
         return usize::try_from(rows).map_err(|_| too_large(u64::MAX, 0));
     };
     if batch as u64 > rows { Err(TrainError::BatchTooLarge { batch, rows }) } else { Ok(batch) }
-}
-
-fn facts(plan: &Plan, spec: &ModelSpec, optimizer: &OptimizerSpec, rows: u64, batch: usize) -> FitFacts {
-    let mut settings = vec![
-        (
-            "data",
-            match &plan.data {
-                DataSource::Generated => "generated".to_owned(),
-                DataSource::File(path) => path.display().to_string(),
-            },
-        ),
-        ("features", spec.features.to_string()),
-        ("optimizer", optimizer.kind.to_string()),
-        ("lr", optimizer.lr.to_string()),
-        ("seed", plan.seed.to_string()),
-    ];
-    if plan.validate > 0.0 {
-        settings.push(("validate", plan.validate.to_string()));
-    }
-    if spec.kind != ModelKind::Linear {
-        settings.extend([("layers", spec.layers.to_string()), ("width", spec.width.to_string())]);
-    }
-    if spec.kind == ModelKind::Cnn {
-        settings.push(("kernel", spec.kernel.to_string()));
-    }
-    FitFacts {
-        label: spec.kind.to_string(),
-        framework: Some("burn".to_owned()),
-        rows: Some(rows),
-        batch: Some(batch as u64),
-        epochs: Some(plan.epochs),
-        steps_per_epoch: Some(rows.div_ceil(batch as u64)),
-        parameters: None,
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-    }
 }

@@ -8,13 +8,27 @@ use crate::{ModelSpec, TrainError};
 /// Streams of one seed, so that data and weights never share a number.
 const WEIGHT_STREAM: u64 = 1;
 
-/// The shape of one weight tensor and the inputs each of its outputs sums over.
+/// The shape of one weight tensor and what it starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightShape {
     /// Sizes, outermost first.
     pub dims: Vec<usize>,
-    /// Inputs that one output sums over; sets the range of the starting values.
-    pub fan_in: usize,
+    /// Its starting values.
+    pub start: Start,
+}
+
+/// What the values of a weight tensor are before training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Uniform in ±1/√fan-in, where each output sums over so many inputs.
+    Uniform {
+        /// Inputs of one output.
+        fan_in: usize,
+    },
+    /// All 1, as the scale of a norm.
+    One,
+    /// All 0, as the offset of a norm.
+    Zero,
 }
 
 impl WeightShape {
@@ -25,7 +39,8 @@ impl WeightShape {
     }
 }
 
-/// One weight tensor in PyTorch's layout: `[outputs, inputs]`, or `[outputs, inputs, rows, columns]`.
+/// One weight tensor in PyTorch's layout: `[outputs, inputs]`, `[outputs, inputs, rows, columns]`, or
+/// `[tokens, numbers]` of an embedding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightTensor {
     /// Sizes, outermost first.
@@ -39,13 +54,17 @@ pub struct WeightTensor {
 pub struct Weights(pub Vec<WeightTensor>);
 
 impl Weights {
-    /// PyTorch's default start for dense and convolution layers: uniform in ±1/√fan-in, biases too.
+    /// PyTorch's default start for dense, convolution and recurrent layers and for norms: uniform in ±1/√fan-in,
+    /// biases too, and 1 and 0. Embeddings are uniform as well.
     pub fn seeded(spec: &ModelSpec, seed: u64) -> Result<Self, TrainError> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(WEIGHT_STREAM);
-        Self::from_values(spec, |shape| {
-            let range = 1.0 / (shape.fan_in as f32).sqrt();
-            (unit(random.next_u32()) * 2.0 - 1.0) * range
+        Self::from_values(spec, |shape| match shape.start {
+            Start::Uniform { fan_in } => {
+                (unit(random.next_u32()) * 2.0 - 1.0) * (1.0 / (fan_in as f32).sqrt())
+            }
+            Start::One => 1.0,
+            Start::Zero => 0.0,
         })
     }
 

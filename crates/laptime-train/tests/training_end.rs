@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicBool;
 
 use laptime_record::{Options, Recorder};
-use laptime_train::{ModelKind, Outcome, Plan, TrainError, train};
+use laptime_train::{Ended, ModelKind, Outcome, Plan, TrainError, train};
 
 /// Trains with a recorder of its own; several at once are fine, all but the first are idle.
 fn outcome(plan: &Plan, stop: bool) -> Result<Outcome, TrainError> {
@@ -21,7 +21,7 @@ fn small(model: ModelKind) -> Plan {
 #[test]
 fn a_finished_training_tells_the_loss_of_every_epoch() {
     let outcome = outcome(&small(ModelKind::Mlp), false).unwrap();
-    assert_eq!((outcome.epochs.len(), outcome.steps, outcome.interrupted), (3, 3 * 4, false));
+    assert_eq!((outcome.epochs.len(), outcome.steps, outcome.ended), (3, 3 * 4, Ended::AsPlanned));
     assert!(outcome.epochs[2].loss < outcome.epochs[0].loss);
     assert_eq!(outcome.epochs[0].validation_loss, None);
     assert_eq!(outcome.epochs[0].accuracy, None);
@@ -41,7 +41,7 @@ fn held_out_rows_are_evaluated_after_every_epoch() {
 #[test]
 fn a_training_that_is_asked_to_stop_ends_after_the_step() {
     let outcome = outcome(&small(ModelKind::Mlp), true).unwrap();
-    assert_eq!((outcome.epochs.len(), outcome.steps, outcome.interrupted), (0, 1, true));
+    assert_eq!((outcome.epochs.len(), outcome.steps, outcome.ended), (0, 1, Ended::Interrupted));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::best::{Best, Measure, best};
 use super::estimate::Repeated;
 use super::findings::findings;
+use super::frontier::frontier;
 use super::laws::{Grid, SweepFit, laws};
 use super::machine::{MachineDuring, Taint};
 use super::plan::{Plan, Target, Value};
@@ -38,6 +39,8 @@ pub struct Sweep {
     pub target: Option<Target>,
     /// The point that does best; absent when none finished.
     pub best: Option<Best>,
+    /// Points that nobody beats in both, the last accuracy (or loss) and the time to it, from the quickest.
+    pub frontier: Vec<usize>,
     /// What analysis concluded, one sentence each.
     pub findings: Vec<Finding>,
 }
@@ -139,6 +142,8 @@ pub struct Point {
     pub steps: Option<u64>,
     /// Numbers the model learns.
     pub parameters: Option<u64>,
+    /// Floating-point operations that a sample takes.
+    pub flops_per_sample: Option<f64>,
     /// The most memory that was resident, bytes.
     pub peak_rss_bytes: Option<u64>,
     /// Mean of the last losses.
@@ -176,6 +181,7 @@ impl Sweep {
             schema: SWEEP_SCHEMA,
             sweep: facts,
             parameters: axes.collect(),
+            frontier: frontier(&points),
             fits: laws(&Grid { plan, points: &points, used: &used }),
             points,
             compared_by,

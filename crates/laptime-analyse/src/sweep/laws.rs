@@ -36,10 +36,11 @@ pub struct SweepFit {
     pub text: String,
     /// The best in words.
     pub best_text: Option<String>,
-    /// The values measured and the mean times, for a chart.
+    /// The values measured and the mean times.
     pub points: Vec<(f64, f64)>,
-    /// The law through and around them, for a chart: value, mean, low, high.
-    pub curve: Vec<(f64, f64, f64, f64)>,
+    /// The law itself.
+    #[serde(skip)]
+    pub law: ScalingLaw,
 }
 
 /// A time that a law can be of.
@@ -55,9 +56,6 @@ pub enum Time {
     /// To the target.
     TimeToTargetS,
 }
-
-/// Values of a curve.
-const CURVE: usize = 60;
 
 /// What an axis is, as far as the runs themselves tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +196,7 @@ impl Grid<'_> {
             text: law.sentence(time.name(), name),
             best_text: best_text(&law, along),
             points: measured.iter().filter_map(mean_point).collect(),
-            curve: curve(&law),
+            law,
         })
     }
 }
@@ -225,15 +223,4 @@ fn kind(role: Role, time: Time) -> scaling::Axis {
 fn mean_point(point: &scaling::Point) -> Option<(f64, f64)> {
     let times: Vec<f64> = point.blocks.iter().map(|block| block.mean).collect();
     Some((point.x, crate::statistics::mean(&times)?))
-}
-
-/// The law at values close enough together to draw it.
-fn curve(law: &ScalingLaw) -> Vec<(f64, f64, f64, f64)> {
-    let (low, high) = law.range;
-    let at = |place: usize| {
-        let share = place as f64 / (CURVE - 1) as f64;
-        if low > 0.0 { low * (high / low).powf(share) } else { low + (high - low) * share }
-    };
-    let known = (0..CURVE).filter_map(|place| Some((at(place), law.mean_at(at(place))?.time)));
-    known.map(|(x, time)| (x, time.mean, time.low, time.high)).collect()
 }

@@ -38,6 +38,7 @@ pub(super) fn point(plan: &Plan, at: usize, repeats: &[&Repeat], target: Option<
         epochs: last.and_then(|measured| measured.epochs),
         steps: last.and_then(|measured| measured.steps),
         parameters: last.and_then(|measured| measured.parameters),
+        flops_per_sample: last.and_then(|measured| measured.flops_per_sample),
         peak_rss_bytes: used.iter().filter_map(|repeat| repeat.measured.peak_rss_bytes).max(),
         loss: over(|measured| measured.loss).map(|loss| loss.mean),
         accuracy: over(|measured| measured.accuracy).map(|accuracy| accuracy.mean),

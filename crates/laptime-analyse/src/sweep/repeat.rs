@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::machine::{MachineDuring, Taint};
 use super::plan::{Target, TargetMetric};
-use crate::report::{FitSummary, Report};
+use crate::report::{FitSummary, Report, TargetSummary};
 
 /// Moments of a course that are kept; more would say nothing new in a chart.
 const MOST_MOMENTS: usize = 200;
@@ -84,9 +84,11 @@ pub struct Measured {
     pub batch: Option<u64>,
     /// Numbers the model learns.
     pub parameters: Option<u64>,
+    /// Floating-point operations that a sample takes, as the training tells.
+    pub flops_per_sample: Option<f64>,
     /// The most memory that was resident, bytes.
     pub peak_rss_bytes: Option<u64>,
-    /// The last loss.
+    /// The last loss, of validation where there is one.
     pub loss: Option<f64>,
     /// The last accuracy, of validation where there is one.
     pub accuracy: Option<f64>,
@@ -107,7 +109,7 @@ pub struct Moment {
     pub steps: u64,
     /// Seconds since training began.
     pub at_s: f64,
-    /// Training loss.
+    /// Loss, of validation where there is one.
     pub loss: Option<f64>,
     /// Accuracy, of validation where there is one.
     pub accuracy: Option<f64>,
@@ -118,7 +120,11 @@ impl Measured {
     #[must_use]
     pub fn of(report: &Report, asked: Option<Target>) -> Self {
         let course = course(report);
-        let target = asked.or_else(|| report.fits.last().and_then(told_target));
+        let told = report.fits.last().and_then(|fit| fit.target.as_ref());
+        let target = asked.or_else(|| told.map(Target::of));
+        let seen = target.and_then(|target| course.iter().find(|moment| moment.reaches(target)).copied());
+        // What the training told of its own goal is exact to the moment.
+        let arrival = if asked.is_none() { told.and_then(|told| arrival(told, &course)) } else { seen };
         let last = course.last().copied().unwrap_or_default();
         let steps: Vec<_> = report.fits.iter().filter_map(|fit| fit.steady_steps).collect();
         let count: u64 = steps.iter().map(|steps| steps.count).sum();
@@ -139,11 +145,15 @@ impl Measured {
             rows: report.fits.last().and_then(|fit| fit.rows),
             batch: report.fits.last().and_then(|fit| fit.batch),
             parameters: report.fits.last().and_then(|fit| fit.parameters),
+            flops_per_sample: report
+                .fits
+                .last()
+                .and_then(|fit| fit.settings.get("flops_per_sample")?.parse().ok()),
             peak_rss_bytes: report.memory.peak_rss_bytes,
             loss: last.loss.or_else(|| report.fits.last()?.loss),
             accuracy: last.accuracy,
             target,
-            arrival: target.and_then(|target| course.iter().find(|moment| moment.reaches(target)).copied()),
+            arrival,
             course: thinned(course),
         }
     }
@@ -177,11 +187,19 @@ fn epoch_s(fit: &FitSummary) -> Option<f64> {
     fit.epoch_s.steady.or(fit.epoch_s.mean)
 }
 
-/// What the training itself was told to reach.
-fn told_target(fit: &FitSummary) -> Option<Target> {
-    let told = |name: &str| fit.settings.get(name)?.parse::<f64>().ok();
-    let loss = told("until_loss").map(|value| Target { metric: TargetMetric::Loss, value });
-    loss.or_else(|| Some(Target { metric: TargetMetric::Accuracy, value: told("until_accuracy")? }))
+impl Target {
+    fn of(told: &TargetSummary) -> Self {
+        let accuracy = told.metric.contains("accuracy");
+        let metric = if accuracy { TargetMetric::Accuracy } else { TargetMetric::Loss };
+        Self { metric, value: told.value }
+    }
+}
+
+/// When a training came to the goal it was given.
+fn arrival(told: &TargetSummary, course: &[Moment]) -> Option<Moment> {
+    let (epochs, steps, at_s) = (told.epochs?, told.steps?, told.seconds?);
+    let seen = course.iter().find(|moment| moment.epochs == epochs).copied().unwrap_or_default();
+    Some(Moment { epochs, steps, at_s, ..seen })
 }
 
 /// The epochs of the last fit as moments of its training. A validation's result is known when it is over.
@@ -192,14 +210,14 @@ fn course(report: &Report) -> Vec<Moment> {
     let moments = ended.enumerate().filter_map(|(before, epoch)| {
         steps += epoch.steps;
         let metric = |name: &str| epoch.metrics.get(name).copied().flatten();
-        let validated = metric("validation_accuracy");
-        let known_s = if validated.is_some() { epoch.evaluate_s } else { 0.0 };
+        let (loss, accuracy) = (metric("validation_loss"), metric("validation_accuracy"));
+        let known_s = if loss.or(accuracy).is_some() { epoch.evaluate_s } else { 0.0 };
         Some(Moment {
             epochs: before as u64 + 1,
             steps,
             at_s: epoch.ended_s? + known_s,
-            loss: epoch.loss,
-            accuracy: validated.or_else(|| metric("accuracy")),
+            loss: loss.or(epoch.loss),
+            accuracy: accuracy.or_else(|| metric("accuracy")),
         })
     });
     moments.collect()

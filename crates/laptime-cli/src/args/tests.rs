@@ -52,8 +52,15 @@ fn what_is_not_said_is_left_to_the_model() {
 fn every_option_of_train_is_understood() {
     let args = train(
         "cnn --features 784 --layers 2 --width 8 --kernel 5 --optimizer adamw --lr 1e-3 --validate 0.2 \
-         --data digits.npy --name first --dir /tmp/runs --seed 7 --threads 2 --quiet --json",
+         --data digits.npy --name first --dir /tmp/runs --seed 7 --threads 2 --quiet --json \
+         --loss cross-entropy --schedule step --dtype bf16 --accumulate 4 --clip 1.5 --dropout 0.25 \
+         --weight-decay 0.02 --early-stop 3 --until-accuracy 0.95 --checkpoint-every 5",
     );
+    assert_eq!((args.accumulate, args.early_stop, args.checkpoint_every), (Some(4), Some(3), Some(5)));
+    assert_eq!((args.clip, args.dropout, args.weight_decay), (Some(1.5), Some(0.25), Some(0.02)));
+    assert_eq!((args.until_accuracy, args.until_loss), (Some(0.95), None));
+    let named = [args.loss, args.schedule, args.dtype].map(Option::unwrap);
+    assert_eq!(named, ["cross-entropy", "step", "bf16"]);
     assert_eq!((args.layers, args.width, args.kernel), (Some(2), Some(8), Some(5)));
     assert_eq!(args.data, DataChoice::File("digits.npy".into()));
     assert_eq!((args.lr, args.validate), (Some(0.001), Some(0.2)));

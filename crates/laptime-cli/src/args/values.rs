@@ -95,3 +95,27 @@ pub(super) fn parse_validation_share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..1.0).contains(share));
     share.ok_or_else(|| "expected a share from 0 to below 1, such as 0.2".to_owned())
 }
+
+/// Reads a share of values to drop: from 0 to below 1.
+pub(super) fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..1.0).contains(share));
+    share.ok_or_else(|| "expected a share from 0 to below 1, such as 0.1".to_owned())
+}
+
+/// Reads a share of right answers: above 0 and at most 1.
+pub(super) fn parse_accuracy(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "expected a share above 0 and at most 1, such as 0.95".to_owned())
+}
+
+/// Reads a number above 0.
+pub(super) fn parse_above_zero(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a number above 0, such as 1.0".to_owned())
+}
+
+/// Reads a number of at least 0.
+pub(super) fn parse_from_zero(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number of at least 0, such as 0.01".to_owned())
+}

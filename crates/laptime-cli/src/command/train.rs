@@ -1,12 +1,13 @@
 //! `laptime train`: trains reference models, recorded, and reports on them.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use laptime_core::{Anchor, RunMeta, Status};
 use laptime_record::{Finished, Options, Recorder};
 use laptime_store::salvage_rings;
-use laptime_train::{DataSource, ModelKind, OptimizerKind, Plan, Prepared, TrainError};
+use laptime_train::{DataSource, Ended, ModelKind, Plan, Prepared, TrainError, Until};
 
 use crate::Ending;
 use crate::args::{BatchSize, DataChoice, Output, Place, TrainArgs, unknown_model};
@@ -15,6 +16,9 @@ use crate::live::Live;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::{report_text, shown};
+
+/// The most epochs towards a goal, unless told otherwise: ten times as many as without one.
+const EPOCHS_TO_A_GOAL: u64 = 100;
 
 /// What a training is called, where it is kept and how it is shown.
 pub(crate) struct Session<'a> {
@@ -54,30 +58,60 @@ fn batch_rows(batch: BatchSize) -> Option<usize> {
 }
 
 fn base_plan(model: ModelKind, args: &TrainArgs) -> Result<Plan, Failure> {
+    check_sizes(model, args).map_err(|error| not_trained(model.name(), &error))?;
     let defaults = Plan::new(model);
-    let optimizer = match &args.optimizer {
-        Some(name) => {
-            name.parse::<OptimizerKind>().map_err(|error| not_trained(args.model.as_str(), &error))?
-        }
-        None => defaults.optimizer,
-    };
+    let until = until(args);
+    let epochs = if until.is_some() { EPOCHS_TO_A_GOAL } else { defaults.epochs };
     Ok(Plan {
         data: match &args.data {
             DataChoice::Generated => DataSource::Generated,
             DataChoice::File(path) => DataSource::File(path.clone()),
         },
         features: args.features,
-        epochs: args.epochs.unwrap_or(defaults.epochs),
+        epochs: args.epochs.unwrap_or(epochs),
         seed: args.seed,
         threads: args.threads.unwrap_or(defaults.threads),
         layers: args.layers.unwrap_or(defaults.layers),
         width: args.width.unwrap_or(defaults.width),
         kernel: args.kernel.unwrap_or(defaults.kernel),
-        optimizer,
+        optimizer: named(model, args.optimizer.as_deref())?.unwrap_or(defaults.optimizer),
         lr: args.lr,
         validate: args.validate.unwrap_or(defaults.validate),
+        loss: named(model, args.loss.as_deref())?,
+        schedule: named(model, args.schedule.as_deref())?.unwrap_or_default(),
+        dtype: named(model, args.dtype.as_deref())?.unwrap_or_default(),
+        accumulate: args.accumulate.unwrap_or(defaults.accumulate),
+        clip: args.clip,
+        dropout: args.dropout.unwrap_or(defaults.dropout),
+        weight_decay: args.weight_decay,
+        early_stop: args.early_stop,
+        until,
+        checkpoint_every: args.checkpoint_every,
         ..defaults
     })
+}
+
+fn until(args: &TrainArgs) -> Option<Until> {
+    args.until_loss.map(Until::Loss).or(args.until_accuracy.map(Until::Accuracy))
+}
+
+/// What was typed as one of some names.
+fn named<T: FromStr<Err = TrainError>>(model: ModelKind, typed: Option<&str>) -> Result<Option<T>, Failure> {
+    typed.map(str::parse).transpose().map_err(|error| not_trained(model.name(), &error))
+}
+
+/// Refuses sizes that the model does not have, which would otherwise be passed over in silence.
+fn check_sizes(model: ModelKind, args: &TrainArgs) -> Result<(), TrainError> {
+    let linear = model == ModelKind::Linear;
+    let given = [
+        ("layers", args.layers.is_some() && linear),
+        ("width", args.width.is_some() && linear),
+        ("kernel", args.kernel.is_some() && model != ModelKind::Cnn),
+    ];
+    match given.into_iter().find(|(_, refused)| *refused) {
+        Some((setting, _)) => Err(TrainError::NotChoosable { setting, place: format!("the {model} model") }),
+        None => Ok(()),
+    }
 }
 
 fn not_trained(model: &str, error: &TrainError) -> Failure {
@@ -164,7 +198,7 @@ fn warn_if_not_kept(recorder: &Recorder, screen: &Screen) -> bool {
 
 fn train_all(prepared: Vec<Prepared>, recorder: &Recorder, stop: &AtomicBool) -> Result<Ending, TrainError> {
     for one in prepared {
-        if one.train(recorder, stop)?.interrupted {
+        if one.train(recorder, stop)?.ended == Ended::Interrupted {
             return Ok(Ending::Interrupted);
         }
     }

@@ -1,12 +1,12 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-use laptime_analyse::{LedgerRow, OpenStageSummary, Report};
-use laptime_core::display_name;
+use laptime_analyse::{LedgerRow, OpenStageSummary, Report, TargetSummary};
+use laptime_core::{Status, display_name};
 
-use super::fits::epoch_times;
+use super::fits::{epoch_times, flops_per_sample};
 use super::style::{Emphasis, Style};
 use super::units;
-use super::words::stage_name;
+use super::words::{metric_value, stage_name};
 use super::wrap::{shown, wrapped};
 
 /// Letters the labels take, so that all facts begin in one column.
@@ -23,6 +23,10 @@ pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
     let facts = [
         ("epoch time", epoch_time(report)),
         ("step time", step_time(report)),
+        ("model", model(report)),
+        ("target", targets(report)),
+        ("ended", ended_early(report)),
+        ("precision", precision(report)),
         ("data", Some(data(report))),
         ("memory", memory(report)),
         ("machine", machine(report)),
@@ -77,6 +81,66 @@ fn step_time(report: &Report) -> Option<String> {
         (units::duration(steps.mean_s), units::duration(steps.p50_s), units::duration(steps.p95_s));
     let rate = steps.samples_per_s.map(|rate| format!("   {}", units::rate(rate))).unwrap_or_default();
     Some(format!("mean {mean}   median {median}   p95 {p95}{rate}"))
+}
+
+/// How large the model of a single fit is, and how fast it was computed.
+fn model(report: &Report) -> Option<String> {
+    let [fit] = report.fits.as_slice() else { return None };
+    let (flops, parameters) = (flops_per_sample(fit)?, fit.parameters?);
+    let rate = report.steps.and_then(|steps| steps.samples_per_s);
+    let rate = rate.map(|rate| format!(": {}/s", units::flops(flops * rate))).unwrap_or_default();
+    Some(format!("{}, {} a sample{rate}", units::counted(parameters, "parameter"), units::flops(flops)))
+}
+
+/// Whether and when each fit came to its goal.
+fn targets(report: &Report) -> Option<String> {
+    let told = report.fits.iter().filter_map(|fit| Some((fit, fit.target.as_ref()?)));
+    let lines: Vec<String> = told
+        .map(|(fit, target)| {
+            let of = if report.fits.len() > 1 { format!("fit {}: ", fit.index + 1) } else { String::new() };
+            format!("{of}{}", target_line(target, fit.epochs))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn target_line(target: &TargetSummary, epochs: u64) -> String {
+    let metric = shown(&target.metric.replace('_', " "));
+    let value = metric_value(&target.metric, Some(target.value));
+    let Some(needed) = target.epochs else {
+        let best = target.best.map(|best| format!("; best {}", metric_value(&target.metric, Some(best))));
+        let epochs = units::counted(epochs, "epoch");
+        return format!("{metric} {value} not reached in {epochs}{}", best.unwrap_or_default());
+    };
+    let (epochs, steps) =
+        (units::counted(needed, "epoch"), units::or_unknown(target.steps, |n| units::counted(n, "step")));
+    let time = units::or_unknown(target.seconds, units::duration);
+    format!("{metric} {value} reached after {epochs} ({steps}), {time}")
+}
+
+/// Why fits that finished have fewer epochs than planned, where no goal explains it.
+fn ended_early(report: &Report) -> Option<String> {
+    let early = report.fits.iter().find(|fit| {
+        let reached = fit.target.as_ref().is_some_and(|target| target.reached);
+        let short = fit.planned_epochs.is_some_and(|planned| fit.epochs < planned);
+        report.run.status == Status::Finished && short && !reached && fit.settings.contains_key("early_stop")
+    })?;
+    let patience = early.settings.get("early_stop").and_then(|epochs| epochs.parse().ok())?;
+    let planned = units::counted(early.planned_epochs?, "epoch");
+    let patience = units::counted(patience, "epoch");
+    Some(format!("after {} of {planned}: the loss had not become lower for {patience}", early.epochs))
+}
+
+/// What a number type other than the usual one means on a CPU.
+fn precision(report: &Report) -> Option<String> {
+    let dtype = report.fits.iter().find_map(|fit| fit.settings.get("dtype"))?;
+    let on_cpu = report.run.device.as_deref() == Some("cpu");
+    let what = match dtype.as_str() {
+        "bf16" => "bf16 is computed by way of f32 on this CPU: often slower than f32",
+        "f64" => "f64 moves twice the bytes of f32: often slower than f32",
+        _ => return None,
+    };
+    on_cpu.then(|| what.to_owned())
 }
 
 fn data(report: &Report) -> String {

@@ -5,10 +5,17 @@ use laptime_analyse::FitSummary;
 use super::units;
 use super::wrap::shown;
 
+/// The setting that holds the operations of a sample.
+const FLOPS: &str = "flops_per_sample";
+
 /// What all fits have in common, the label left out where it is the run's name too.
 pub(crate) fn shared_facts(fits: &[FitSummary], run_name: &str) -> Vec<String> {
     let Some((first, others)) = fits.split_first() else { return Vec::new() };
     let mut shared = facts(first);
+    if others.is_empty() {
+        // Told beside the times of the one fit there is.
+        shared.retain(|fact| Some(fact) != flops_fact(first).as_ref());
+    }
     shared.retain(|fact| others.iter().all(|fit| facts(fit).contains(fact)) && fact != run_name);
     shared
 }
@@ -28,12 +35,23 @@ pub(crate) fn epoch_times(fit: &FitSummary) -> Option<String> {
     Some(format!("mean {mean}   first {first}   steady {steady}"))
 }
 
+/// Floating-point operations that a sample takes, as far as the training told.
+pub(crate) fn flops_per_sample(fit: &FitSummary) -> Option<f64> {
+    fit.settings.get(FLOPS)?.parse().ok()
+}
+
+fn flops_fact(fit: &FitSummary) -> Option<String> {
+    flops_per_sample(fit).map(|flops| format!("{} a sample", units::flops(flops)))
+}
+
 fn facts(fit: &FitSummary) -> Vec<String> {
     let mut facts = vec![shown(&fit.label)];
     facts.extend(fit.rows.map(|rows| units::counted(rows, "row")));
     facts.extend(fit.batch.map(|batch| format!("batch {}", units::count(batch))));
     facts.extend(fit.parameters.map(|parameters| units::counted(parameters, "parameter")));
-    facts.extend(fit.settings.iter().map(|(name, value)| format!("{} {}", shown(name), shown(value))));
+    facts.extend(flops_fact(fit));
+    let settings = fit.settings.iter().filter(|(name, _)| *name != FLOPS);
+    facts.extend(settings.map(|(name, value)| format!("{} {}", shown(name), shown(value))));
     facts.retain(|fact| !fact.is_empty());
     facts
 }

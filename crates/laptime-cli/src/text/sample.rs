@@ -235,6 +235,7 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
         steady_steps: None,
         loss: Some(0.0123),
         metric: Some(MetricValue { name: "validation_loss".to_owned(), value: Some(0.0141) }),
+        target: None,
         settings: [("optimizer", "adam"), ("lr", "0.001")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
     }
 }

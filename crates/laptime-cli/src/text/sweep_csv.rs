@@ -13,8 +13,17 @@ pub(crate) fn sweep_csv(sweep: &Sweep) -> String {
         head.extend([name.to_owned(), format!("{name}_low"), format!("{name}_high")]);
     }
     head.extend(
-        ["relative", "epochs", "steps", "parameters", "loss", "accuracy", "peak_rss_bytes"]
-            .map(str::to_owned),
+        [
+            "relative",
+            "epochs",
+            "steps",
+            "parameters",
+            "flops_per_sample",
+            "loss",
+            "accuracy",
+            "peak_rss_bytes",
+        ]
+        .map(str::to_owned),
     );
     let mut text = head.join(",") + "\n";
     for point in &sweep.points {
@@ -69,6 +78,7 @@ fn line(point: &Point, axes: &[&str]) -> String {
         count(point.epochs),
         count(point.steps),
         count(point.parameters),
+        number(point.flops_per_sample),
         number(point.loss),
         number(point.accuracy),
         count(point.peak_rss_bytes),

@@ -1,31 +1,50 @@
-//! The reference models as Burn modules.
+//! Any reference model as one Burn module.
 
 use burn::module::Param;
-use burn::nn::Linear;
-use burn::prelude::{Module, Tensor, TensorData};
-use burn::tensor::Device;
-use burn::tensor::activation::relu;
-use burn::tensor::module::{conv2d, max_pool2d};
-use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
+use burn::prelude::{Int, Module, Tensor, TensorData};
+use burn::tensor::{DType, Device};
+use laptime_data::Batch;
 
-use crate::{IMAGE_SIDE, ModelKind, ModelSpec, TrainError, WeightTensor, Weights};
+use super::dropout::Dropout;
+use super::feed_forward::FeedForward;
+use super::recurrent::Recurrent;
+use super::transformer::Transformer;
+use crate::{ModelKind, ModelSpec, TrainError, WeightTensor, Weights};
 
-/// Any reference model: convolution blocks, perhaps none, and then dense layers.
+/// Any reference model. All of them give a row of outputs for each answer: one answer a row of input, or one
+/// for each place of a sequence.
 #[derive(Module, Debug)]
-pub(super) struct Network {
-    blocks: Vec<Block>,
-    dense: Vec<Linear>,
+#[expect(clippy::large_enum_variant, reason = "a training has one network, and it lies where it is")]
+pub(super) enum Network {
+    FeedForward(FeedForward),
+    Recurrent(Recurrent),
+    Transformer(Transformer),
 }
 
-/// A convolution without padding, ReLU and max-pool 2.
-#[derive(Module, Debug)]
-struct Block {
-    weight: Param<Tensor<4>>,
-    bias: Param<Tensor<1>>,
+/// A batch as the network takes it.
+pub(super) enum Input {
+    /// Numbers, a row each.
+    Rows(Tensor<2>),
+    /// Tokens of all rows, one tensor for each place of the sequence.
+    Places(Vec<Tensor<1, Int>>),
+    /// Tokens, row after row, with the number of rows.
+    Tokens(Tensor<1, Int>, usize),
 }
 
-/// Builds the network that a spec describes, from weights in PyTorch's layout.
-pub(super) fn network(spec: &ModelSpec, weights: &Weights, device: &Device) -> Result<Network, TrainError> {
+/// Where weights come from, and what they become.
+pub(super) struct Source<'a> {
+    tensors: std::slice::Iter<'a, WeightTensor>,
+    pub(super) device: &'a Device,
+    pub(super) dtype: DType,
+}
+
+/// Builds the network that a spec describes, from weights in PyTorch's order and layout.
+pub(super) fn network(
+    spec: &ModelSpec,
+    weights: &Weights,
+    device: &Device,
+    dtype: DType,
+) -> Result<Network, TrainError> {
     let expected: Vec<_> = spec.shapes()?.into_iter().map(|shape| shape.dims).collect();
     let found: Vec<_> = weights.0.iter().map(|tensor| tensor.dims.clone()).collect();
     let complete =
@@ -33,61 +52,97 @@ pub(super) fn network(spec: &ModelSpec, weights: &Weights, device: &Device) -> R
     if found != expected || !complete {
         return Err(TrainError::Weights { model: spec.kind, found });
     }
-    let blocks = if spec.kind == ModelKind::Cnn { spec.layers } else { 0 };
-    let (convolutions, dense) = weights.0.split_at(2 * blocks);
-    Ok(Network {
-        blocks: convolutions.chunks_exact(2).map(|pair| block(&pair[0], &pair[1], device)).collect(),
-        dense: dense.chunks_exact(2).map(|pair| dense_layer(&pair[0], &pair[1], device)).collect(),
+    let mut source = Source { tensors: weights.0.iter(), device, dtype };
+    Ok(match spec.kind {
+        ModelKind::Linear | ModelKind::Mlp | ModelKind::Cnn => {
+            Network::FeedForward(FeedForward::new(spec, &mut source))
+        }
+        ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru => {
+            Network::Recurrent(Recurrent::new(spec, &mut source))
+        }
+        ModelKind::Transformer => Network::Transformer(Transformer::new(spec, &mut source)),
     })
 }
 
-fn block(weight: &WeightTensor, bias: &WeightTensor, device: &Device) -> Block {
-    Block { weight: Param::from_data(data(weight), device), bias: Param::from_data(data(bias), device) }
-}
-
-/// Burn keeps `[inputs, outputs]` where PyTorch keeps `[outputs, inputs]`.
-fn dense_layer(weight: &WeightTensor, bias: &WeightTensor, device: &Device) -> Linear {
-    let (outputs, inputs) = (weight.dims[0], weight.dims[1]);
-    let turned: Vec<f32> =
-        (0..inputs * outputs).map(|at| weight.values[at % outputs * inputs + at / outputs]).collect();
-    Linear {
-        weight: Param::from_data(TensorData::new(turned, [inputs, outputs]), device),
-        bias: Some(Param::from_data(data(bias), device)),
+impl Source<'_> {
+    /// The next tensor as it is. Shapes were checked, so there is one.
+    pub(super) fn next<const D: usize>(&mut self) -> Param<Tensor<D>> {
+        let (values, dims) = self.take();
+        self.parameter(values, dims)
     }
-}
 
-fn data(tensor: &WeightTensor) -> TensorData {
-    TensorData::new(tensor.values.clone(), tensor.dims.clone())
+    /// The next matrix as Burn keeps it: `[inputs, outputs]` where PyTorch keeps `[outputs, inputs]`.
+    pub(super) fn next_turned(&mut self) -> Param<Tensor<2>> {
+        let (values, dims) = self.take();
+        let (outputs, inputs) = (dims[0], dims[1]);
+        let turned = (0..inputs * outputs).map(|at| values[at % outputs * inputs + at / outputs]);
+        self.parameter(turned.collect(), vec![inputs, outputs])
+    }
+
+    fn take(&mut self) -> (Vec<f32>, Vec<usize>) {
+        self.tensors.next().map(|tensor| (tensor.values.clone(), tensor.dims.clone())).unwrap_or_default()
+    }
+
+    fn parameter<const D: usize>(&self, values: Vec<f32>, dims: Vec<usize>) -> Param<Tensor<D>> {
+        let tensor = Tensor::from_data(TensorData::new(values, dims), (self.device, self.dtype));
+        Param::from_tensor(tensor)
+    }
 }
 
 impl Network {
-    pub(super) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        let mut flat = self.convolve(input);
-        let last = self.dense.len().saturating_sub(1);
-        for (at, layer) in self.dense.iter().enumerate() {
-            flat = layer.forward(flat);
-            if at < last {
-                flat = relu(flat);
+    /// Puts a batch where the network computes; numbers become the type it computes in.
+    pub(super) fn input(&self, batch: &Batch, device: &Device, dtype: DType) -> Input {
+        match self {
+            Self::FeedForward(_) => {
+                let data = TensorData::new(batch.features.clone(), [batch.rows, batch.width]);
+                Input::Rows(Tensor::from_data(data, (device, dtype)))
             }
+            Self::Recurrent(_) => {
+                let place = |at| batch.features.iter().skip(at).step_by(batch.width);
+                Input::Places((0..batch.width).map(|at| tokens(place(at), device)).collect())
+            }
+            Self::Transformer(_) => Input::Tokens(tokens(batch.features.iter(), device), batch.rows),
         }
-        flat
     }
 
-    fn convolve(&self, input: Tensor<2>) -> Tensor<2> {
-        if self.blocks.is_empty() {
-            return input;
+    /// The classes of a batch, in the order of the network's answers.
+    pub(super) fn labels(&self, batch: &Batch) -> Vec<i64> {
+        let next = |row: usize, place: usize| {
+            let at = row * batch.width + place + 1;
+            let label = if place + 1 < batch.width { batch.features[at] } else { batch.targets[row] };
+            label as i64
+        };
+        match self {
+            Self::FeedForward(_) => batch.targets.iter().map(|label| *label as i64).collect(),
+            Self::Recurrent(_) => {
+                (0..batch.width).flat_map(|place| (0..batch.rows).map(move |row| next(row, place))).collect()
+            }
+            Self::Transformer(_) => {
+                (0..batch.rows).flat_map(|row| (0..batch.width).map(move |place| next(row, place))).collect()
+            }
         }
-        let [rows, _] = input.dims();
-        let image = input.reshape([rows, 1, IMAGE_SIDE, IMAGE_SIDE]);
-        self.blocks.iter().fold(image, |image, block| block.forward(image)).flatten(1, 3)
+    }
+
+    /// A row of outputs for each answer, from an input that this network made.
+    pub(super) fn forward(
+        &self,
+        input: Input,
+        dtype: DType,
+        dropout: &mut Dropout,
+    ) -> Result<Tensor<2>, TrainError> {
+        Ok(match (self, input) {
+            (Self::FeedForward(network), Input::Rows(rows)) => network.forward(rows, dropout),
+            (Self::Recurrent(network), Input::Places(places)) => network.forward(places, dtype, dropout),
+            (Self::Transformer(network), Input::Tokens(tokens, rows)) => {
+                network.forward(tokens, rows, dtype, dropout)
+            }
+            _ => return Err(TrainError::Engine { reason: "the input is another network's".to_owned() }),
+        })
     }
 }
 
-impl Block {
-    fn forward(&self, image: Tensor<4>) -> Tensor<4> {
-        let options = ConvOptions::new([1, 1], [0, 0], [1, 1], 1);
-        let features = conv2d(image, self.weight.val(), Some(self.bias.val()), options);
-        // ReLU keeps order, so it may follow the pooling: same values, same gradients, a quarter of the work.
-        relu(max_pool2d(features, MaxPoolOptions::new([2, 2])))
-    }
+fn tokens<'a>(values: impl Iterator<Item = &'a f32>, device: &Device) -> Tensor<1, Int> {
+    let tokens: Vec<i64> = values.map(|token| *token as i64).collect();
+    let count = tokens.len();
+    Tensor::from_data(TensorData::new(tokens, [count]), device)
 }

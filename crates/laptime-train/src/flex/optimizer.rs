@@ -8,24 +8,58 @@ use burn::optim::momentum::MomentumConfig;
 use burn::optim::{AdamState, AdaptiveMomentumState, ModuleOptimizer, Optimizer, SgdConfig};
 use burn::tensor::{Device, Tensor};
 
-use crate::OptimizerKind;
+use crate::{OptimizerKind, OptimizerSpec};
 
 const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
 const RMS_ALPHA: f64 = 0.99;
 const EPSILON: f64 = 1e-8;
 
-pub(super) fn build(kind: OptimizerKind) -> ModuleOptimizer {
-    match kind {
-        OptimizerKind::Sgd => SgdConfig::new().init(),
+pub(super) fn build(spec: &OptimizerSpec) -> ModuleOptimizer {
+    let decay = spec.weight_decay;
+    match spec.kind {
+        OptimizerKind::Sgd => decayed(SgdConfig::new().build(), decay),
         OptimizerKind::Momentum => {
             // Burn dampens by 0.1 unless told not to.
             let momentum = MomentumConfig { momentum: 0.9, dampening: 0.0, nesterov: false };
-            SgdConfig::new().with_momentum(Some(momentum)).init()
+            decayed(SgdConfig::new().with_momentum(Some(momentum)).build(), decay)
         }
-        OptimizerKind::Adam => ModuleOptimizer::from(Adam { weight_decay: 0.0 }),
-        OptimizerKind::AdamW => ModuleOptimizer::from(Adam { weight_decay: 0.01 }),
-        OptimizerKind::RmsProp => ModuleOptimizer::from(RmsProp),
+        OptimizerKind::Adam => decayed(Adam { weight_decay: 0.0 }, decay),
+        OptimizerKind::AdamW => ModuleOptimizer::from(Adam { weight_decay: decay }),
+        OptimizerKind::RmsProp => decayed(RmsProp, decay),
+    }
+}
+
+fn decayed(optimizer: impl Optimizer, decay: f64) -> ModuleOptimizer {
+    if decay == 0.0 {
+        return ModuleOptimizer::from(optimizer);
+    }
+    ModuleOptimizer::from(Decayed { optimizer, decay })
+}
+
+/// An optimizer that finds a share of the weight in the gradient.
+#[derive(Clone)]
+struct Decayed<O> {
+    optimizer: O,
+    decay: f64,
+}
+
+impl<O: Optimizer> Optimizer for Decayed<O> {
+    type State<const D: usize> = O::State<D>;
+
+    fn step<const D: usize>(
+        &self,
+        lr: f64,
+        tensor: Tensor<D>,
+        grad: Tensor<D>,
+        state: Option<O::State<D>>,
+    ) -> (Tensor<D>, Option<O::State<D>>) {
+        let grad = grad + tensor.clone().mul_scalar(self.decay);
+        self.optimizer.step(lr, tensor, grad, state)
+    }
+
+    fn to_device<const D: usize>(state: O::State<D>, device: &Device) -> O::State<D> {
+        O::to_device(state, device)
     }
 }
 

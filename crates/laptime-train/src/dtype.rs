@@ -1,0 +1,48 @@
+//! The precision of the numbers that are computed with.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::TrainError;
+
+/// The type of the numbers a training computes with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dtype {
+    /// 32 bits, everywhere.
+    #[default]
+    F32,
+    /// 64 bits, everywhere.
+    F64,
+    /// 16 bits of bfloat forward and backward; weights, loss and optimizer stay at 32 bits.
+    Bf16,
+}
+
+impl Dtype {
+    /// Every type, in the order they are listed to a user.
+    pub const ALL: [Self; 3] = [Self::F32, Self::F64, Self::Bf16];
+
+    /// The name a user types.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Bf16 => "bf16",
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+impl FromStr for Dtype {
+    type Err = TrainError;
+
+    fn from_str(name: &str) -> Result<Self, TrainError> {
+        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        known.ok_or_else(|| TrainError::UnknownChoice { setting: "dtype", name: name.to_owned() })
+    }
+}
