@@ -1,6 +1,7 @@
 //! The `laptime` command: composes the other crates and presents what they find.
 
 mod args;
+pub mod chart;
 mod command;
 mod failure;
 mod live;
