@@ -197,6 +197,23 @@ fn a_training_gives_steps_epochs_and_samples_in_every_form() {
     assert!(csv.starts_with("rows,batch,status,"), "{csv}");
     let markdown = laptime::run(folder.path(), "report sweep --md").out;
     assert!(markdown.starts_with("| rows | batch | step |"), "{markdown}");
+    let drawn = laptime::run(folder.path(), "report sweep --svg charts");
+    assert_eq!(drawn.code, Some(0), "{}", drawn.err);
+    let mut files: Vec<String> = fs::read_dir(folder.path().join("charts"))
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let expected = [
+        "epoch-time-by-rows.svg",
+        "loss-against-time.svg",
+        "loss-over-time.svg",
+        "step-time-by-batch.svg",
+        "step-time-by-rows.svg",
+    ];
+    assert_eq!(files, expected);
+    let chart = fs::read_to_string(folder.path().join("charts/step-time-by-batch.svg")).unwrap();
+    assert!(chart.starts_with("<svg") && chart.contains("step time by batch"), "{chart}");
 }
 
 #[test]
@@ -216,7 +233,7 @@ fn a_sweep_is_shown_again_and_no_run_is_taken_for_one() {
     assert!(named.out.contains("1 epoch"), "a run of that name comes first:\n{}", named.out);
     let refused = laptime::run(folder.path(), "report --csv");
     assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("--csv and --md show sweeps"), "{}", refused.err);
+    assert!(refused.err.contains("--csv, --md and --svg show sweeps"), "{}", refused.err);
 }
 
 #[test]

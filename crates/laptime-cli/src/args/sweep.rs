@@ -1,6 +1,7 @@
 //! The options of `laptime sweep`, and the forms that its result can have.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use laptime_analyse::sweep::{Parameter, Target};
@@ -79,4 +80,7 @@ pub(crate) struct SweepForm {
     /// Print the points of a sweep as a Markdown table
     #[arg(long, group = "form", help_heading = "Output")]
     pub(crate) md: bool,
+    /// Write the charts of a sweep as SVG files into a folder
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) svg: Option<PathBuf>,
 }

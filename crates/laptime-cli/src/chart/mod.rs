@@ -4,12 +4,14 @@ mod frame;
 mod scaling;
 mod series;
 mod svg;
+mod sweep;
 mod terminal;
 mod tick;
 
 pub use scaling::scaling_series;
 pub use series::{Mark, Place, Series};
 pub use svg::svg;
+pub use sweep::{NamedChart, sweep_charts};
 pub use terminal::{Sheet, terminal};
 pub use tick::Unit;
 

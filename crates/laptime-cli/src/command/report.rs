@@ -54,10 +54,10 @@ fn shown(args: &ReportArgs) -> Result<Shown, StoreError> {
 }
 
 fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
-    if args.form.csv || args.form.md {
+    if args.form.csv || args.form.md || args.form.svg.is_some() {
         let asked = format!("could not show run {} so", entry.meta.id);
         return Err(Failure::usage(asked)
-            .because("--csv and --md show sweeps")
+            .because("--csv, --md and --svg show sweeps")
             .hint(format!("laptime report {} --json", entry.meta.id)));
     }
     let report = Study::open(&entry.path)

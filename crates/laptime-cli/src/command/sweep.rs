@@ -15,6 +15,7 @@ mod request;
 mod session;
 mod template;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use laptime_analyse::sweep::{Goal, Plan, PointStatus, Sweep, SweepStatus, Turn};
@@ -25,6 +26,7 @@ use super::run::signals::Blocked;
 use super::train::shown_path;
 use crate::Ending;
 use crate::args::{SweepArgs, SweepForm};
+use crate::chart::{svg, sweep_charts};
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::text::{sweep_csv, sweep_markdown, sweep_text};
@@ -176,6 +178,11 @@ pub(crate) fn show(
     form: &SweepForm,
     screen: &Screen,
 ) -> Result<(), Failure> {
+    if let Some(folder) = &form.svg {
+        let written = write_charts(sweep, folder)?;
+        let charts = laptime_core::units::counted(written as u64, "chart");
+        screen.note(&format!("{charts} in {}", shown_path(folder)));
+    }
     match form {
         SweepForm { json: true, .. } => screen.show_json(sweep)?,
         SweepForm { csv: true, .. } => screen.show(sweep_csv(sweep).trim_end()),
@@ -183,6 +190,19 @@ pub(crate) fn show(
         _ => screen.show(sweep_text(sweep, &shown_path(&entry.path), &screen.style).trim_end()),
     }
     Ok(())
+}
+
+/// Writes every chart as an SVG file into a folder, and says how many there are.
+fn write_charts(sweep: &Sweep, folder: &Path) -> Result<usize, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(format!("could not write charts into {}", folder.display())).caused_by(&error)
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let charts = sweep_charts(sweep);
+    for named in &charts {
+        std::fs::write(folder.join(&named.file), svg(&named.chart)).map_err(failed)?;
+    }
+    Ok(charts.len())
 }
 
 /// Points that fail are results; a sweep of which no point works is a failure.

@@ -6,9 +6,14 @@ use super::style::{Emphasis, Style};
 use super::sweep_table::sweep_table;
 use super::units;
 use super::wrap::{shown, wrapped};
+use crate::chart::{Sheet, sweep_charts, terminal};
 
 /// Points whose failure is told one by one; the table marks all.
 const MOST_REASONS: usize = 8;
+
+/// Charts that are drawn in the text, and the lines of each.
+const MOST_CHARTS: usize = 2;
+const CHART_LINES: usize = 15;
 
 /// The sweep, sections apart by an empty line. `kept` is where it is kept on disk.
 pub(crate) fn sweep_text(sweep: &Sweep, kept: &str, style: &Style) -> String {
@@ -16,6 +21,7 @@ pub(crate) fn sweep_text(sweep: &Sweep, kept: &str, style: &Style) -> String {
         title(sweep, style),
         sweep_table(sweep, None).drawn(style),
         findings(sweep, style),
+        drawn_charts(sweep, style),
         troubles(sweep, style),
         next(sweep, kept, style),
     ];
@@ -53,6 +59,26 @@ fn title(sweep: &Sweep, style: &Style) -> String {
 
 fn findings(sweep: &Sweep, style: &Style) -> String {
     sweep.findings.iter().map(|finding| lines(&finding.text, style, Emphasis::Plain)).collect()
+}
+
+/// As many charts as a person looks at; the others are files.
+fn drawn_charts(sweep: &Sweep, style: &Style) -> String {
+    let sheet = Sheet { width: style.width, height: CHART_LINES, color: style.color, unicode: style.unicode };
+    let all = sweep_charts(sweep);
+    let drawn = all.iter().filter(|named| named.telling).take(MOST_CHARTS);
+    let mut text: Vec<String> = drawn
+        .map(|named| {
+            let lines = terminal(&named.chart, &sheet);
+            lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+        })
+        .collect();
+    let more = all.len() - text.len();
+    if more > 0 {
+        let more = units::counted(more as u64, "more chart");
+        let hint = format!("{more}: laptime report {} --svg DIR", short_id(&sweep.sweep.id));
+        text.push(lines(&hint, style, Emphasis::Dim));
+    }
+    text.join("\n")
 }
 
 /// What failed and why, and what is not to be trusted.
