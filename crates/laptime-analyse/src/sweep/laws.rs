@@ -43,6 +43,9 @@ pub struct SweepFit {
     pub law: ScalingLaw,
 }
 
+/// The gain of the fastest value over the slowest that is worth a sentence.
+const WORTH_TELLING: f64 = 1.05;
+
 /// A time that a law can be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -201,8 +204,9 @@ impl Grid<'_> {
     }
 }
 
-/// More rows in an epoch are not a faster setting, only more to do.
+/// More rows in an epoch are not a faster setting, only more to do; and a gain nobody would act on is none.
 fn best_text(law: &ScalingLaw, along: &NumberAxis<'_>) -> Option<String> {
+    law.best().filter(|best| best.times_slowest >= WORTH_TELLING)?;
     match along.role {
         Role::Rows => None,
         Role::Batch => law.best_sentence(&along.axis.name, "samples/s"),

@@ -16,6 +16,8 @@ mod snapshots;
 mod style;
 mod sweep;
 mod sweep_csv;
+#[cfg(test)]
+mod sweep_snapshots;
 mod sweep_table;
 mod table;
 mod warnings;

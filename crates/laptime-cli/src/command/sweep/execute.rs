@@ -267,3 +267,6 @@ fn own_program(typed: &[String]) -> Vec<OsString> {
     all.extend(words().skip(1));
     all
 }
+
+#[cfg(test)]
+mod tests;
