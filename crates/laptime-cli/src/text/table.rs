@@ -238,7 +238,7 @@ impl Table {
     /// What was left out; nothing goes silently.
     fn note(&self, kept: &[usize], style: &Style) -> Vec<String> {
         let out: Vec<&str> = (0..self.columns.len())
-            .filter(|at| !kept.contains(at) && !self.columns[*at].title.is_empty())
+            .filter(|at| !kept.contains(at) && self.columns[*at].title.contains(char::is_alphanumeric))
             .map(|at| self.columns[at].title.as_str())
             .collect();
         if out.is_empty() {
