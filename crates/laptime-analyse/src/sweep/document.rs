@@ -162,12 +162,19 @@ impl Sweep {
     /// Folds the repeats of a plan.
     #[must_use]
     pub fn of(plan: &Plan, repeats: &[Repeat], facts: SweepFacts) -> Self {
-        let target = target(repeats);
-        let mut of_points: Vec<Vec<&Repeat>> = vec![Vec::new(); plan.points()];
-        for repeat in repeats.iter().filter(|repeat| repeat.point < plan.points()) {
-            of_points[repeat.point].push(repeat);
-        }
+        let of_points = by_point(plan, repeats);
         let used: Vec<Vec<&Repeat>> = of_points.iter().map(|own| trusted(&plan.goal, own).0).collect();
+        let mut sweep = Self::so_far(plan, repeats, facts);
+        sweep.fits = laws(&Grid { plan, points: &sweep.points, used: &used });
+        sweep.findings = findings(plan, &sweep, &used);
+        sweep
+    }
+
+    /// Folds the repeats into points alone, without laws and sentences: for a table that is drawn often.
+    #[must_use]
+    pub fn so_far(plan: &Plan, repeats: &[Repeat], facts: SweepFacts) -> Self {
+        let target = target(repeats);
+        let of_points = by_point(plan, repeats);
         let folded = of_points.iter().enumerate().map(|(at, own)| point(plan, at, own, target));
         let mut points: Vec<Point> = folded.collect();
         let compared_by = Measure::of(&points);
@@ -177,19 +184,26 @@ impl Sweep {
             point.relative = compared_by.cost(point).zip(best_cost).map(|(cost, best)| cost / best);
         }
         let axes = plan.parameters.iter().map(|axis| Axis { name: axis.name.clone(), values: axis.typed() });
-        let mut sweep = Self {
+        Self {
             schema: SWEEP_SCHEMA,
             sweep: facts,
             parameters: axes.collect(),
             frontier: frontier(&points),
-            fits: laws(&Grid { plan, points: &points, used: &used }),
+            fits: Vec::new(),
             points,
             compared_by,
             target,
             best,
             findings: Vec::new(),
-        };
-        sweep.findings = findings(plan, &sweep, &used);
-        sweep
+        }
     }
+}
+
+/// The repeats of every point.
+fn by_point<'a>(plan: &Plan, repeats: &'a [Repeat]) -> Vec<Vec<&'a Repeat>> {
+    let mut of_points: Vec<Vec<&Repeat>> = vec![Vec::new(); plan.points()];
+    for repeat in repeats.iter().filter(|repeat| repeat.point < plan.points()) {
+        of_points[repeat.point].push(repeat);
+    }
+    of_points
 }

@@ -46,6 +46,9 @@ pub struct SweepFit {
 /// The gain of the fastest value over the slowest that is worth a sentence.
 const WORTH_TELLING: f64 = 1.05;
 
+/// Values a law is told from: the work grows with the fifth power of their number, the certainty hardly.
+const MOST_VALUES: usize = 64;
+
 /// A time that a law can be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -178,7 +181,7 @@ impl Grid<'_> {
             let times = self.used[point].iter().filter_map(|repeat| time.of(&repeat.measured));
             scaling::Point::new(along.numbers[place], &times.collect::<Vec<_>>())
         });
-        let measured: Vec<scaling::Point> = measured.collect();
+        let measured = spread_out(measured.collect());
         if measured.len() < 2 {
             return None;
         }
@@ -224,7 +227,31 @@ fn kind(role: Role, time: Time) -> scaling::Axis {
     }
 }
 
+/// As many points as a law is told from, evenly spread, both ends among them.
+fn spread_out(points: Vec<scaling::Point>) -> Vec<scaling::Point> {
+    if points.len() <= MOST_VALUES {
+        return points;
+    }
+    let last = points.len() - 1;
+    (0..MOST_VALUES).map(|at| points[at * last / (MOST_VALUES - 1)].clone()).collect()
+}
+
 fn mean_point(point: &scaling::Point) -> Option<(f64, f64)> {
     let times: Vec<f64> = point.blocks.iter().map(|block| block.mean).collect();
     Some((point.x, crate::statistics::mean(&times)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_axis_is_told_from_values_spread_over_all_of_it() {
+        let points =
+            |count: u32| spread_out((0..count).map(|x| scaling::Point::new(x.into(), &[1.0])).collect());
+        let xs: Vec<f64> = points(1_000).iter().map(|point| point.x).collect();
+        assert_eq!((xs.len(), xs[0], xs[MOST_VALUES - 1]), (MOST_VALUES, 0.0, 999.0));
+        assert!(xs.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(points(64).len(), 64);
+    }
 }

@@ -95,7 +95,16 @@ impl Kept {
 
     /// The sweep for presenters.
     pub(crate) fn document(&self) -> Sweep {
-        let facts = SweepFacts {
+        Sweep::of(&self.plan, &self.repeats, self.facts())
+    }
+
+    /// The points as they stand, for a table that is drawn often.
+    pub(super) fn so_far(&self) -> Sweep {
+        Sweep::so_far(&self.plan, &self.repeats, self.facts())
+    }
+
+    fn facts(&self) -> SweepFacts {
+        SweepFacts {
             id: self.id.clone(),
             command: self.plan.command.clone(),
             status: self.status,
@@ -104,8 +113,7 @@ impl Kept {
             seed: self.plan.seed,
             repeats: self.repeats.len() as u64,
             cpus: self.cpus,
-        };
-        Sweep::of(&self.plan, &self.repeats, facts)
+        }
     }
 }
 

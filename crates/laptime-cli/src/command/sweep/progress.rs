@@ -121,7 +121,7 @@ fn left(kept: &Kept, elapsed: Duration) -> String {
 
 /// Heading and as many points around the newest as the terminal has lines for.
 fn drawn_table(kept: &Kept, turn: Turn, style: &Style) -> String {
-    let sweep = kept.document();
+    let sweep = kept.so_far();
     let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
     let room = height.saturating_sub(OTHER_LINES).max(3);
     let first = turn.point.saturating_sub(room / 2).min(sweep.points.len().saturating_sub(room));
