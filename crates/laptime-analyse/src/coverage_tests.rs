@@ -2,31 +2,12 @@
 
 use laptime_core::{Ticks, Timebase};
 
+use crate::chance::Chance;
 use crate::outlook::pace_ahead;
 use crate::step_series::StepSeries;
 use crate::time_left::interval;
 
 const TRIALS: u64 = 400;
-
-/// A small deterministic generator (xorshift64*), so that every trial is the same everywhere.
-struct Chance(u64);
-
-impl Chance {
-    fn new(trial: u64) -> Self {
-        Self(trial.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    fn uniform(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
-    }
-}
 
 /// What disturbs the steps of a simulated run.
 #[derive(Clone, Copy)]

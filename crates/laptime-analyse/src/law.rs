@@ -1,4 +1,4 @@
-//! Law: the straight line through fits that differ in one value.
+//! Law: how time changes through fits that differ in one value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,9 @@ use laptime_core::Timebase;
 
 use crate::fit::Fit;
 use crate::process::Process;
-use crate::report::{Estimate, Law};
-use crate::statistics::{Line, mean, t_width, variance};
-
-const LEVEL: f64 = 0.95;
-/// No timing repeats better than this share of itself, so no interval is narrower.
-const BEST_REPEAT: f64 = 1e-3;
-
-/// One fit as a point of the law.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    x: f64,
-    y: f64,
-    /// Variance of `y` from the variation between its epochs, with its degrees of freedom.
-    variance: Option<(f64, f64)>,
-}
+use crate::report::Law;
+use crate::scaling::{Axis, Model, Point, ScalingLaw};
+use crate::statistics::mean;
 
 /// The law through the fits of a process; `None` unless they differ in exactly one number and vary enough
 /// to put an interval around the line.
@@ -30,22 +18,32 @@ pub(crate) fn law(process: &Process, timebase: &Timebase) -> Option<Law> {
     let per_epoch = name == "rows";
     let points = fits.iter().zip(xs).map(|(fit, x)| point(fit, x, per_epoch, timebase));
     let points: Vec<Point> = points.collect::<Option<_>>()?;
-    let line = Line::through(&points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>())?;
-    let (slope_error, intercept_error, degrees) = errors(&line, &points)?;
-    let estimate = |mean: f64, error: f64| {
-        let half = t_width(LEVEL, degrees) * error;
-        Estimate { mean, low: mean - half, high: mean + half, level: LEVEL }
-    };
+    let axis = axis(&name);
+    let line = ScalingLaw::of_model(&points, axis, Model::Linear)?;
+    let chosen = ScalingLaw::through(&points, axis)?;
+    let time = if per_epoch { "epoch time" } else { "step time" };
     let law = Law {
+        text: chosen.sentence(time, &name),
         x: name,
         y: if per_epoch { "epoch_s" } else { "step_s" }.to_owned(),
-        intercept: estimate(line.intercept, intercept_error),
-        slope: estimate(line.slope, slope_error),
+        intercept: line.coefficient("intercept")?,
+        slope: line.coefficient("slope")?,
         r2: line.r2,
-        points: points.iter().map(|point| (point.x, point.y)).collect(),
+        points: points.iter().filter_map(mean_point).collect(),
+        model: chosen.model,
+        coefficients: chosen.coefficients,
     };
     let finite = [law.intercept, law.slope].iter().all(|e| e.low.is_finite() && e.high.is_finite());
     finite.then_some(law)
+}
+
+/// What the number is: an epoch goes through the rows, a step through a batch.
+fn axis(name: &str) -> Axis {
+    match name {
+        "rows" | "batch" => Axis::Work,
+        "workers" | "threads" => Axis::Workers,
+        _ => Axis::Setting,
+    }
 }
 
 /// The one number the fits differ in, and its value in each.
@@ -84,7 +82,7 @@ fn values(fit: &Fit) -> BTreeMap<String, String> {
     values
 }
 
-/// Mean time of an epoch or step of a fit; the first epoch pays for warm-up and counts only when alone.
+/// Times of the epochs or their steps; the first epoch pays for warm-up and counts only when alone.
 fn point(fit: &Fit, x: f64, per_epoch: bool, timebase: &Timebase) -> Option<Point> {
     let times = fit.complete_epochs().filter_map(|epoch| {
         let whole = timebase.seconds(epoch.wall(epoch.began));
@@ -93,34 +91,10 @@ fn point(fit: &Fit, x: f64, per_epoch: bool, timebase: &Timebase) -> Option<Poin
     });
     let times: Vec<f64> = times.collect();
     let settled = if times.len() > 1 { &times[1..] } else { &times[..] };
-    let (y, count) = (mean(settled)?, settled.len() as f64);
-    let variance = variance(settled).map(|variance| (variance / count, count - 1.0));
-    Some(Point { x, y, variance })
+    (!settled.is_empty()).then(|| Point::new(x, settled))
 }
 
-/// Standard errors of slope and intercept with their degrees of freedom.
-///
-/// Distances from the line and variation between epochs both tell how sure the line is; the larger one
-/// counts. Two points lie on their line exactly, so only their epochs can tell.
-fn errors(line: &Line, points: &[Point]) -> Option<(f64, f64, f64)> {
-    let count = points.len() as f64;
-    let repeated: f64 = points.iter().filter_map(|point| point.variance).map(|(_, degrees)| degrees).sum();
-    let degrees = if count > 2.0 { count - 2.0 } else { repeated };
-    if degrees < 1.0 {
-        return None;
-    }
-    let residual = if count > 2.0 { line.residual / (count - 2.0) } else { 0.0 };
-    let known: Vec<f64> =
-        points.iter().filter_map(|point| Some(point.variance?.0 / point.y.powi(2))).collect();
-    // A fit with one epoch varies, relative to its time, as the others do.
-    let relative = mean(&known).filter(|relative| relative.is_finite()).unwrap_or(0.0);
-    let (mut of_slope, mut of_intercept) = (0.0, 0.0);
-    for point in points {
-        let own = point.variance.map_or(relative * point.y.powi(2), |(variance, _)| variance);
-        let variance = own.max(residual).max((BEST_REPEAT * point.y).powi(2));
-        let pull = (point.x - line.mean_x) / line.spread_x;
-        of_slope += pull.powi(2) * variance;
-        of_intercept += (1.0 / count - line.mean_x * pull).powi(2) * variance;
-    }
-    Some((of_slope.sqrt(), of_intercept.sqrt(), degrees))
+fn mean_point(point: &Point) -> Option<(f64, f64)> {
+    let times: Vec<f64> = point.blocks.iter().map(|block| block.mean).collect();
+    Some((point.x, mean(&times)?))
 }

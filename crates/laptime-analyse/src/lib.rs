@@ -18,11 +18,13 @@ mod outlook;
 mod process;
 mod ranks;
 mod report;
+pub mod scaling;
 mod statistics;
 mod steady;
 mod step_series;
 mod summary;
 mod supervised;
+pub mod sweep;
 mod target;
 mod thread;
 mod time_left;
@@ -32,6 +34,8 @@ mod verdict;
 mod wording;
 mod workers;
 
+#[cfg(test)]
+mod chance;
 #[cfg(test)]
 mod closing_tests;
 #[cfg(test)]
@@ -49,3 +53,4 @@ mod supervised_tests;
 
 pub use digest::Digest;
 pub use report::*;
+pub use utc::rfc3339;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use laptime_core::{Status, Trouble};
 use serde::Serialize;
 
+use crate::scaling::{Coefficient, Model};
+
 /// The version of [`Report`]; fields may be added to it, none changes meaning.
 pub const REPORT_SCHEMA: &str = "laptime.report/1";
 
@@ -145,6 +147,8 @@ pub struct FitSummary {
     pub stages: BTreeMap<String, f64>,
     /// Steps of the first epoch to leave out of every statistic; absent if it never settles.
     pub warm_up_steps: Option<u64>,
+    /// The steps after warm-up, or all of them where its end cannot be told; absent when no step ended.
+    pub steady_steps: Option<SteadySteps>,
     /// The newest loss.
     pub loss: Option<f64>,
     /// The newest value of the metric that says most (validation before training, accuracy before loss).
@@ -153,6 +157,17 @@ pub struct FitSummary {
     pub target: Option<TargetSummary>,
     /// The remaining settings.
     pub settings: BTreeMap<String, String>,
+}
+
+/// The steps of a fit after its warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SteadySteps {
+    /// How many.
+    pub count: u64,
+    /// Mean, seconds.
+    pub mean_s: f64,
+    /// Samples a second over the steps' own time.
+    pub samples_per_s: Option<f64>,
 }
 
 /// The way to a goal: a loss of at most, or an accuracy of at least, some value.
@@ -205,6 +220,8 @@ pub struct EpochSummary {
     pub complete: bool,
     /// How long the pass took.
     pub wall_s: f64,
+    /// From the begin of its fit to the end of the pass, seconds; absent while the pass lasts.
+    pub ended_s: Option<f64>,
     /// Steps that ended in it.
     pub steps: u64,
     /// Samples trained on.
@@ -337,7 +354,8 @@ pub struct Overhead {
     pub flusher_cpu_s: Option<f64>,
 }
 
-/// A straight line through fits that differ in one value.
+/// How time changes through fits that differ in one value: the straight line, and the law that explains them
+/// best, which may be another.
 #[derive(Clone, Debug, Serialize)]
 pub struct Law {
     /// What differs: `rows`, `batch`, `parameters` or a setting.
@@ -348,10 +366,16 @@ pub struct Law {
     pub intercept: Estimate,
     /// Seconds for one more of `x`.
     pub slope: Estimate,
-    /// Share of the variance the line explains.
+    /// Share of the variance that the line explains.
     pub r2: f64,
     /// The points it goes through: `x`, mean `y`.
     pub points: Vec<(f64, f64)>,
+    /// The shape that explains the points best.
+    pub model: Model,
+    /// The numbers of that shape.
+    pub coefficients: Vec<Coefficient>,
+    /// That law in words.
+    pub text: String,
 }
 
 /// A stage that was open when the process died.

@@ -1,4 +1,4 @@
-//! Statistics: means, variances, Student's t and the straight line.
+//! Statistics: means, variances, Student's t and ratios of variances.
 
 /// The mean; `None` of nothing.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
@@ -35,6 +35,16 @@ pub(crate) fn t_width(level: f64, degrees: f64) -> f64 {
 /// The probability that Student's t with these degrees of freedom is below a `t` of at least zero.
 fn t_below(t: f64, degrees: f64) -> f64 {
     1.0 - 0.5 * incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t))
+}
+
+/// The probability that Student's t with these degrees of freedom is at least this far from zero.
+pub(crate) fn t_beyond(t: f64, degrees: f64) -> f64 {
+    2.0 * (1.0 - t_below(t.abs(), degrees))
+}
+
+/// The probability that a ratio of variances with these degrees of freedom is above `ratio` by chance.
+pub(crate) fn variance_ratio_above(ratio: f64, above: f64, below: f64) -> f64 {
+    incomplete_beta(below / 2.0, above / 2.0, below / (below + above * ratio.max(0.0)))
 }
 
 /// The regularised incomplete beta function by its continued fraction (Lentz; DLMF 8.17.22).
@@ -86,42 +96,6 @@ fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + sum.ln()
 }
 
-/// The least-squares line through points, with what its intervals need.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Line {
-    /// The value at zero.
-    pub(crate) intercept: f64,
-    /// The rise for one more of `x`.
-    pub(crate) slope: f64,
-    /// The mean of all `x`.
-    pub(crate) mean_x: f64,
-    /// The sum of squared distances of `x` from its mean.
-    pub(crate) spread_x: f64,
-    /// The sum of squared distances of the points from the line.
-    pub(crate) residual: f64,
-    /// Share of the variance the line explains.
-    pub(crate) r2: f64,
-}
-
-impl Line {
-    /// The line through points; `None` unless there are two different `x`.
-    pub(crate) fn through(points: &[(f64, f64)]) -> Option<Self> {
-        let (xs, ys): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
-        let (mean_x, mean_y) = (mean(&xs)?, mean(&ys)?);
-        let spread_x: f64 = xs.iter().map(|x| (x - mean_x).powi(2)).sum();
-        let spread_y: f64 = ys.iter().map(|y| (y - mean_y).powi(2)).sum();
-        let products: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-        let slope = products / spread_x;
-        let intercept = mean_y - slope * mean_x;
-        if !(slope.is_finite() && intercept.is_finite() && spread_x > 0.0) {
-            return None;
-        }
-        let residual: f64 = points.iter().map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
-        let r2 = if spread_y > 0.0 { (1.0 - residual / spread_y).clamp(0.0, 1.0) } else { 0.0 };
-        Some(Self { intercept, slope, mean_x, spread_x, residual, r2 })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +114,15 @@ mod tests {
     }
 
     #[test]
+    fn probabilities_are_those_of_the_printed_tables() {
+        close(t_beyond(2.228, 10.0), 0.05);
+        close(t_beyond(-4.303, 2.0), 0.05);
+        assert!((variance_ratio_above(4.10, 2.0, 10.0) - 0.05).abs() < 1e-3);
+        assert!((variance_ratio_above(2.71, 5.0, 20.0) - 0.05).abs() < 1e-3);
+        close(variance_ratio_above(0.0, 3.0, 4.0), 1.0);
+    }
+
+    #[test]
     fn means_and_variances_match_hand_sums() {
         assert_eq!(mean(&[]), None);
         assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
@@ -151,14 +134,5 @@ mod tests {
     fn correlation_is_negative_when_values_alternate_and_zero_when_they_are_equal() {
         assert!(lag_one_correlation(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0]) < -0.7);
         assert_eq!(lag_one_correlation(&[3.0, 3.0, 3.0]), 0.0);
-    }
-
-    #[test]
-    fn a_line_through_points_on_a_line_is_that_line() {
-        let line = Line::through(&[(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)]).unwrap();
-        close(line.intercept, 3.0);
-        close(line.slope, 2.0);
-        close(line.r2, 1.0);
-        assert_eq!(Line::through(&[(1.0, 2.0), (1.0, 3.0)]), None);
     }
 }

@@ -8,10 +8,10 @@ use crate::epoch::Epoch;
 use crate::fit::Fit;
 use crate::histogram::Histogram;
 use crate::process::Process;
-use crate::report::{EpochSummary, EpochTimes, FitSummary, MetricValue, StepStatistics};
+use crate::report::{EpochSummary, EpochTimes, FitSummary, MetricValue, SteadySteps, StepStatistics};
 use crate::statistics::mean;
 use crate::steady::{settling, steady_epoch};
-use crate::step_series::StepSeries;
+use crate::step_series::{StepSeries, joined};
 use crate::target::target;
 use crate::totals::Totals;
 
@@ -53,6 +53,7 @@ impl<'a> Standing<'a> {
             epoch_s: epoch_times(fit, self.timebase),
             stages: self.seconds(&fit.ledger(self.end, &self.totals, self.on_top)),
             warm_up_steps: settling.warm_up_steps(),
+            steady_steps: steady_steps(&fit.steps, settling.warm_up_steps(), self.timebase),
             loss: fit.loss(),
             metric,
             target: target(fit, self.timebase),
@@ -60,18 +61,20 @@ impl<'a> Standing<'a> {
         }
     }
 
-    fn epoch(&self, fit: u32, epoch: &Epoch) -> EpochSummary {
+    fn epoch(&self, number: u32, fit: &Fit, epoch: &Epoch) -> EpochSummary {
         let wall_s = self.timebase.seconds(epoch.wall(self.end));
         let mut followed = epoch.clone();
         followed.follow(&self.totals);
         let metrics = epoch.metrics.iter().map(|(metric, value)| {
             (metric_name(*metric).to_owned(), Some(*value).filter(|value| value.is_finite()))
         });
+        let since_begin = |ended: Ticks| self.timebase.seconds(ended.since(fit.began.unwrap_or(ended)));
         EpochSummary {
-            fit,
+            fit: number,
             index: epoch.index,
             complete: epoch.complete,
             wall_s,
+            ended_s: epoch.ended.map(since_begin),
             steps: epoch.steps,
             samples: epoch.samples,
             samples_per_s: rate(epoch.samples, wall_s),
@@ -94,7 +97,7 @@ pub(crate) fn fits(process: &Process, timebase: &Timebase) -> (Vec<FitSummary>, 
     for (index, fit) in process.fits.iter().filter(|(_, fit)| fit.began.is_some()) {
         let standing = Standing::new(process, fit, timebase);
         fits.push(standing.fit(*index, fit));
-        epochs.extend(fit.epochs.iter().map(|epoch| standing.epoch(*index, epoch)));
+        epochs.extend(fit.epochs.iter().map(|epoch| standing.epoch(*index, fit, epoch)));
     }
     (fits, epochs)
 }
@@ -114,6 +117,18 @@ pub(crate) fn steps(process: &Process, timebase: &Timebase) -> Option<StepStatis
         p50_s: quantile(0.5)?,
         p95_s: quantile(0.95)?,
         samples_per_s: rate(add(|series| series.sum.samples), sum_s),
+    })
+}
+
+/// The steps after the warm-up; all of them where its end cannot be told.
+fn steady_steps(series: &StepSeries, warm_up: Option<u64>, timebase: &Timebase) -> Option<SteadySteps> {
+    let settled = warm_up.and_then(|steps| joined(series.blocks_after(steps), 1).pop());
+    let steps = settled.unwrap_or(series.sum);
+    let seconds = timebase.seconds(Ticks(steps.ticks));
+    (steps.steps > 0).then(|| SteadySteps {
+        count: steps.steps,
+        mean_s: seconds / steps.steps as f64,
+        samples_per_s: rate(steps.samples, seconds),
     })
 }
 

@@ -4,7 +4,8 @@ const NS_PER_S: u64 = 1_000_000_000;
 const S_PER_DAY: u64 = 86_400;
 
 /// An instant as RFC 3339 text in UTC, to the millisecond.
-pub(crate) fn rfc3339(real_ns: u64) -> String {
+#[must_use]
+pub fn rfc3339(real_ns: u64) -> String {
     let (seconds, ns) = (real_ns / NS_PER_S, real_ns % NS_PER_S);
     let (year, month, day) = civil_from_days(seconds / S_PER_DAY);
     let of_day = seconds % S_PER_DAY;

@@ -1,6 +1,8 @@
 //! Every command and option of `laptime`, with its help.
 
 mod refusal;
+mod sweep;
+mod sweep_values;
 mod train;
 mod values;
 
@@ -12,6 +14,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::settings;
 
 pub(crate) use refusal::{Stop, unknown_model};
+pub(crate) use sweep::{SweepArgs, SweepForm};
 pub(crate) use train::TrainArgs;
 pub(crate) use values::{BatchSize, DataChoice};
 
@@ -44,7 +47,9 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Train a reference model and report where the time goes
     Train(Box<TrainArgs>),
-    /// Show the report of a run
+    /// Measure a command over a grid of settings
+    Sweep(Box<SweepArgs>),
+    /// Show the report of a run or a sweep
     Report(ReportArgs),
     /// List or remove the runs that are kept
     Runs(RunsArgs),
@@ -141,14 +146,15 @@ pub(crate) struct RunArgs {
 Examples:
   laptime report              the latest run
   laptime report mlp          a run by its name
+  laptime report sweep        the latest sweep
   laptime report --json       every number, for programs")]
 pub(crate) struct ReportArgs {
-    /// Which run: its name, or its id or the beginning of it [default: the latest]
+    /// Which run or sweep: a run's name, the id of either or the beginning of it, or `sweep` for the latest
+    /// sweep [default: the latest run]
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// Print the report as one JSON document (laptime.report/1)
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: SweepForm,
     #[command(flatten)]
     pub(crate) place: Place,
 }

@@ -4,4 +4,5 @@ pub(crate) mod demo;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod sweep;
 pub(crate) mod train;

@@ -1,6 +1,7 @@
 //! The `laptime` command: composes the other crates and presents what they find.
 
 mod args;
+pub mod chart;
 mod command;
 mod failure;
 mod live;
@@ -62,6 +63,7 @@ fn dispatch(began: &Anchor, args: &Args, screen: &Screen) -> Result<Ending, fail
         Command::Demo(demo) => command::demo::run(began, demo, screen),
         Command::Run(run) => command::run::run(run, screen),
         Command::Train(train) => command::train::run(began, train, screen),
+        Command::Sweep(sweep) => command::sweep::run(sweep, screen),
         Command::Report(report) => command::report::run(report, screen),
         Command::Runs(runs) => command::runs::run(runs, screen),
     }

@@ -24,6 +24,15 @@ pub enum StoreError {
         /// The runs it fits.
         matches: Vec<String>,
     },
+    /// No sweep has been made here.
+    #[error("no sweeps in {}", .0.display())]
+    NoSweeps(PathBuf),
+    /// No sweep matches what was asked for.
+    #[error("no sweep has the id `{wanted}`")]
+    UnknownSweep {
+        /// What was asked for.
+        wanted: String,
+    },
     /// A running process still writes to it.
     #[error("run {0} is still running")]
     StillRunning(String),
@@ -62,6 +71,8 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoRuns(_) => "record one with `laptime demo`, or name the folder with --dir DIR".into(),
+            Self::NoSweeps(_) => "laptime sweep -p batch=32,128 -- laptime train mlp --batch {batch}".into(),
+            Self::UnknownSweep { .. } => "`laptime report sweep` shows the latest".into(),
             Self::UnknownRun { .. } => "`laptime runs` lists them".into(),
             Self::AmbiguousRun { .. } => "give more of its id; `laptime runs` lists them".into(),
             Self::StillRunning(_) => "stop it first, then remove it".into(),

@@ -18,6 +18,7 @@ mod salvage;
 #[cfg(test)]
 mod scripted_disk;
 mod segment;
+mod sweeps;
 mod text_memory;
 mod writer;
 
@@ -32,4 +33,5 @@ pub use reader::RunReader;
 pub use ring::{RING_LANES, Ring, RingHeader, RingIdentity, detach_ring, ring_directory};
 pub use salvage::{clear_rings_of, salvage_rings};
 pub use segment::LogName;
+pub use sweeps::{SweepCatalogue, SweepEntry};
 pub use writer::{LogWriter, Unsaved};

@@ -96,7 +96,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
 
 /// The help of the command that was meant, as far as it can be told.
 fn help_command(typed: &[String]) -> String {
-    let commands = ["run", "demo", "train", "report", "runs", "remove"];
+    let commands = ["run", "demo", "train", "sweep", "report", "runs", "remove"];
     let path: String = typed
         .iter()
         .take_while(|word| commands.contains(&word.as_str()))

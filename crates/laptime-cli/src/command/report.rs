@@ -1,7 +1,8 @@
 //! `laptime report`: shows a run again, also one that is still running.
 
-use laptime_store::{Catalogue, Selected, StoreError, salvage_rings};
+use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, SweepEntry, salvage_rings};
 
+use super::sweep::{self, Kept};
 use super::train::shown_path;
 use crate::Ending;
 use crate::args::ReportArgs;
@@ -12,13 +13,57 @@ use crate::text::report_text;
 
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
     salvage_rings();
-    let catalogue = Catalogue::at(args.place.folder(std::env::var_os("LAPTIME_DIR")));
-    let selected = args.run.as_deref().map_or(Selected::Latest, Selected::Named);
-    let entry = catalogue.find(selected).map_err(|error| not_shown(args, &error))?;
+    match shown(args).map_err(|error| not_shown(args, &error))? {
+        Shown::Run(entry) => show_run(&entry, args, screen),
+        Shown::Sweep(entry) => {
+            sweep::show(&Kept::read(&entry)?.document(), &entry, &args.form, screen)?;
+            Ok(Ending::Done)
+        }
+    }
+}
+
+/// What is to be shown.
+enum Shown {
+    Run(Box<RunEntry>),
+    Sweep(SweepEntry),
+}
+
+/// The word that stands for the latest sweep, unless a run is called so.
+const LATEST_SWEEP: &str = "sweep";
+
+/// Runs come first: a sweep is meant where no run is, and where both could be, neither is guessed.
+fn shown(args: &ReportArgs) -> Result<Shown, StoreError> {
+    let root = args.place.folder(std::env::var_os("LAPTIME_DIR"));
+    let (runs, sweeps) = (Catalogue::at(&root), SweepCatalogue::at(&root));
+    let Some(wanted) = args.run.as_deref() else {
+        return runs.find(Selected::Latest).map(|run| Shown::Run(Box::new(run)));
+    };
+    match (runs.find(Selected::Named(wanted)), sweeps.find(Selected::Named(wanted))) {
+        (Ok(run), Ok(sweep)) if run.meta.name != wanted => {
+            Err(StoreError::AmbiguousRun { wanted: wanted.into(), matches: vec![run.meta.id, sweep.id] })
+        }
+        (Ok(run), _) => Ok(Shown::Run(Box::new(run))),
+        (Err(_), Ok(sweep)) => Ok(Shown::Sweep(sweep)),
+        (Err(_), Err(_)) if wanted == LATEST_SWEEP => sweeps.find(Selected::Latest).map(Shown::Sweep),
+        (
+            Err(StoreError::UnknownRun { .. } | StoreError::NoRuns(_)),
+            Err(error @ StoreError::AmbiguousRun { .. }),
+        ) => Err(error),
+        (Err(error), Err(_)) => Err(error),
+    }
+}
+
+fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
+    if args.form.csv || args.form.md || args.form.svg.is_some() {
+        let asked = format!("could not show run {} so", entry.meta.id);
+        return Err(Failure::usage(asked)
+            .because("--csv, --md and --svg show sweeps")
+            .hint(format!("laptime report {} --json", entry.meta.id)));
+    }
     let report = Study::open(&entry.path)
         .and_then(|mut study| study.report())
         .map_err(|error| not_shown(args, &error))?;
-    if args.json {
+    if args.form.json {
         screen.show_json(&report)?;
     } else {
         let kept = shown_path(&entry.path);

@@ -10,12 +10,12 @@
 //! 127 when it is not found, 126 when it cannot be executed; nothing is written then.
 
 mod bystander;
-mod child;
+pub(super) mod child;
 mod ending;
-mod environment;
+pub(super) mod environment;
 mod other_ranks;
-mod program;
-mod signals;
+pub(super) mod program;
+pub(super) mod signals;
 
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
@@ -145,7 +145,7 @@ fn show(finished: Finished, screen: &Screen) {
 
 impl Ended {
     /// How it ended, for the log.
-    fn told(self) -> (Status, Option<String>) {
+    pub(super) fn told(self) -> (Status, Option<String>) {
         match self {
             Self::Exit(0) => (Status::Finished, None),
             Self::Exit(code) => (Status::Failed, Some(format!("ended with exit code {code}"))),

@@ -1,7 +1,7 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-use laptime_analyse::{Law, LedgerRow, Report, TargetSummary};
-use laptime_core::Status;
+use laptime_analyse::{LedgerRow, Report, TargetSummary};
+use laptime_core::{Status, display_name};
 
 use super::fits::{epoch_times, flops_per_sample};
 use super::style::{Emphasis, Style};
@@ -34,7 +34,7 @@ pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
         ("threads", threads(report)),
         ("workers", workers_line(report)),
         ("laptime", Some(own_cost(report))),
-        ("law", report.law.as_ref().map(law)),
+        ("law", report.law.as_ref().map(|law| display_name(&law.text))),
     ];
     facts.iter().filter_map(|(label, fact)| Some(labelled(label, fact.as_deref()?, style))).collect()
 }
@@ -220,18 +220,4 @@ fn own_cost(report: &Report) -> String {
     let (seconds, share) = (units::duration(cost.seconds), units::percent(cost.share));
     let spans = if cost.spans > 0 { format!(" ({spans}{each})") } else { String::new() };
     format!("its own cost {seconds}, {share} of the time{spans}")
-}
-
-/// The law as a sentence: `epoch time = 0.9 ms + 12.4 us × rows   (95 %: 12.2–12.6 us)`.
-fn law(law: &Law) -> String {
-    let what = match law.y.as_str() {
-        "epoch_s" => "epoch time".to_owned(),
-        "step_s" => "step time".to_owned(),
-        other => shown(other),
-    };
-    let (start, slope) = (law.intercept.mean, law.slope.mean);
-    let sign = if slope < 0.0 { "-" } else { "+" };
-    let (start, each) = (units::duration(start), units::duration(slope.abs()));
-    let (level, ends) = (units::percent(law.slope.level), units::interval(law.slope.low, law.slope.high));
-    format!("{what} = {start} {sign} {each} × {}   ({level}: {ends})", shown(&law.x))
 }

@@ -83,6 +83,7 @@ fn ascii(letter: char) -> char {
     match letter {
         '–' | '─' | '·' => '-',
         '×' => 'x',
+        '±' => '~',
         '…' => '~',
         other => other,
     }

@@ -140,6 +140,22 @@ impl Table {
         lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 
+    /// The whole table as Markdown; lines between the rows are left out.
+    pub(crate) fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let safe = |text: &str| text.replace('|', "\\|");
+        let rule = self.columns.iter().map(|column| match column.align {
+            Align::Left => "---".to_owned(),
+            Align::Right | Align::Unit => "---:".to_owned(),
+        });
+        let head = line(self.columns.iter().map(|column| safe(&column.title)).collect());
+        let rows = self.rows.iter().filter_map(|row| match row {
+            Row::Cells(cells) => Some(line(cells.iter().map(|cell| safe(&cell.text)).collect())),
+            Row::Line(..) | Row::Rule => None,
+        });
+        head + &line(rule.collect()) + &rows.collect::<String>()
+    }
+
     fn cells(&self, column: usize) -> impl Iterator<Item = &str> {
         self.rows.iter().filter_map(move |row| match row {
             Row::Cells(cells) => cells.get(column).map(|cell| cell.text.as_str()),
@@ -222,7 +238,7 @@ impl Table {
     /// What was left out; nothing goes silently.
     fn note(&self, kept: &[usize], style: &Style) -> Vec<String> {
         let out: Vec<&str> = (0..self.columns.len())
-            .filter(|at| !kept.contains(at) && !self.columns[*at].title.is_empty())
+            .filter(|at| !kept.contains(at) && self.columns[*at].title.contains(char::is_alphanumeric))
             .map(|at| self.columns[at].title.as_str())
             .collect();
         if out.is_empty() {
@@ -266,6 +282,16 @@ mod tests {
         name         time  steps
         backward  12.4 s   1,234
         loss       3.1 ms      –
+        ");
+    }
+
+    #[test]
+    fn markdown_has_every_cell() {
+        insta::assert_snapshot!(people().markdown(), @r"
+        | name | time | steps |
+        | --- | ---: | ---: |
+        | backward | 12.4 s | 1,234 |
+        | loss | 3.1 ms | – |
         ");
     }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use laptime_record::ChildUsage;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// The command, running.
-pub(super) struct Child {
+pub(in crate::command) struct Child {
     pid: i32,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Ended {
 
 /// What happened to the child since it was last asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(in crate::command) enum Change {
     None,
     /// It was stopped by this signal.
     Stopped(i32),
@@ -45,7 +45,7 @@ pub(super) enum Change {
 
 impl Child {
     /// Starts a command with these variables added to the environment.
-    pub(super) fn start(
+    pub(in crate::command) fn start(
         words: &[OsString],
         variables: &[(&str, OsString)],
         signals: &Blocked,
@@ -58,12 +58,31 @@ impl Child {
         Ok(Self { pid })
     }
 
-    pub(super) fn pid(&self) -> u32 {
+    /// Starts a command in a session of its own, away from the terminal: nothing to read, its words into
+    /// these files.
+    pub(in crate::command) fn start_apart(
+        words: &[OsString],
+        variables: &[(&str, OsString)],
+        signals: &Blocked,
+        (out, error): (fs::File, fs::File),
+    ) -> io::Result<Self> {
+        let mut command = command(words, signals.inherited());
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(out).stderr(error);
+        // SAFETY: `setsid` is allowed between fork and exec; it fails only in a leader, which this is not.
+        unsafe {
+            command.pre_exec(|| if libc::setsid() < 0 { Err(io::Error::last_os_error()) } else { Ok(()) })
+        };
+        let pid = i32::try_from(command.spawn()?.id()).map_err(io::Error::other)?;
+        Ok(Self { pid })
+    }
+
+    pub(in crate::command) fn pid(&self) -> u32 {
         self.pid.unsigned_abs()
     }
 
     /// Passes on a signal that somebody sent to laptime.
-    pub(super) fn forward(&self, signal: &Signal) {
+    pub(in crate::command) fn forward(&self, signal: &Signal) {
         let Some(sender) = signal.sender else { return };
         // What the command sends its own group has reached it already.
         let own = signal.number == libc::SIGCHLD || self.has_descendant(sender);
@@ -94,7 +113,7 @@ impl Child {
     }
 
     /// Asks without waiting; the end stays to be asked for again until the child is reaped.
-    pub(super) fn change(&self) -> Change {
+    pub(in crate::command) fn change(&self) -> Change {
         let mut about = self.wait_id(libc::WEXITED | libc::WNOWAIT | libc::WNOHANG);
         if matches!(about.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) {
             return Change::Ended;
@@ -117,7 +136,7 @@ impl Child {
     }
 
     /// Takes the ended child's last word, and what it used.
-    pub(super) fn reap(&self) -> (Ended, ChildUsage) {
+    pub(in crate::command) fn reap(&self) -> (Ended, ChildUsage) {
         let mut word = 0;
         // SAFETY: live pointers, and a zeroed `rusage` is valid.
         let usage = unsafe {
@@ -137,7 +156,7 @@ impl Child {
 }
 
 /// Becomes the command; returns only to say why it could not.
-pub(super) fn replace_this_process(words: &[OsString]) -> Failure {
+pub(in crate::command) fn replace_this_process(words: &[OsString]) -> Failure {
     let error = command(words, Inherited::untouched()).exec();
     not_started(words.first().unwrap_or(&OsString::new()), &error)
 }
@@ -186,22 +205,22 @@ fn child_usage(usage: &libc::rusage) -> ChildUsage {
 }
 
 /// When to read the probes again.
-pub(super) struct Timer {
+pub(in crate::command) struct Timer {
     due: Instant,
 }
 
 impl Timer {
-    pub(super) fn every_second() -> Self {
+    pub(in crate::command) fn every_second() -> Self {
         Self { due: Instant::now() + SAMPLE_EVERY }
     }
 
     /// How long it is until then.
-    pub(super) fn left(&self) -> Duration {
+    pub(in crate::command) fn left(&self) -> Duration {
         self.due.saturating_duration_since(Instant::now())
     }
 
     /// Whether it is time, which it then is again a second later.
-    pub(super) fn is_due(&mut self) -> bool {
+    pub(in crate::command) fn is_due(&mut self) -> bool {
         let due = self.left().is_zero();
         if due {
             *self = Self::every_second();

@@ -12,7 +12,10 @@ const HOOKS_VARIABLE: &str = "LAPTIME_HOOKS";
 const HOOK_FOLDER_VARIABLE: &str = "LAPTIME_HOOK_PATH";
 
 /// The variables to add. Without a run on disk there is nothing to join, and the hooks stay away.
-pub(super) fn variables(supervisor: &Supervisor, no_hooks: bool) -> Vec<(&'static str, OsString)> {
+pub(in crate::command) fn variables(
+    supervisor: &Supervisor,
+    no_hooks: bool,
+) -> Vec<(&'static str, OsString)> {
     let mut variables = Vec::new();
     if let Some(run) = supervisor.run() {
         variables.push((RUN_VARIABLE, run.into()));

@@ -19,7 +19,7 @@ const EXIT_NOT_EXECUTABLE: u8 = 126;
 const PYTHON_VARIABLE: &str = "LAPTIME_PYTHON";
 
 /// Refuses a program that is not there or cannot be executed, before anything is written.
-pub(super) fn look_up(program: &OsStr) -> Result<(), Failure> {
+pub(in crate::command) fn look_up(program: &OsStr) -> Result<(), Failure> {
     let candidates = candidates(program);
     if candidates.iter().any(|path| is_executable(path)) {
         return Ok(());
@@ -99,13 +99,13 @@ fn not_executable(program: &OsStr, path: &Path) -> Failure {
 }
 
 /// What the system said when it was to start.
-pub(super) fn not_started(program: &OsStr, error: &io::Error) -> Failure {
+pub(in crate::command) fn not_started(program: &OsStr, error: &io::Error) -> Failure {
     let exit = if error.kind() == io::ErrorKind::NotFound { EXIT_NOT_FOUND } else { EXIT_NOT_EXECUTABLE };
     Failure { exit, ..failed(program).caused_by(error) }
 }
 
 /// What a run is called that was given no name: the script, else the program.
-pub(super) fn run_name(command: &[String]) -> String {
+pub(in crate::command) fn run_name(command: &[String]) -> String {
     let file_name = |path: &str| {
         Path::new(path)
             .file_name()

@@ -1,0 +1,54 @@
+//! Charts: made once from a finding, drawn as SVG or in the terminal.
+
+mod frame;
+mod scaling;
+mod series;
+mod svg;
+mod sweep;
+mod terminal;
+mod tick;
+
+pub use scaling::scaling_series;
+pub use series::{Mark, Place, Series};
+pub use svg::svg;
+pub use sweep::{NamedChart, sweep_charts};
+pub use terminal::{Sheet, terminal};
+pub use tick::Unit;
+
+/// A chart, whoever draws it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What it shows, as a sentence or a name.
+    pub title: String,
+    /// The axis that goes right.
+    pub x: Axis,
+    /// The axis that goes up.
+    pub y: Axis,
+    /// What is drawn, in the order of the legend.
+    pub series: Vec<Series>,
+}
+
+/// One axis of a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it counts.
+    pub label: String,
+    /// In what.
+    pub unit: Unit,
+    /// How values are spread along it.
+    pub scale: Scale,
+}
+
+/// How values are spread along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences take equal room.
+    Linear,
+    /// Equal ratios take equal room; values of zero and below are not drawn.
+    Log,
+}
+
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! `laptime sweep`: measures a command over a grid of settings, in random order, until it is precise.
+//!
+//! Every repeat is a run of its own in the sweep's folder, made as `laptime run` makes one, but in a session
+//! of its own: nothing of it reaches the terminal, and nothing of it outlives its end.
+
+mod axis;
+mod conduct;
+mod decimal;
+mod execute;
+mod kept;
+mod machine;
+mod progress;
+mod reason;
+mod request;
+mod session;
+mod template;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use laptime_analyse::sweep::{Goal, Plan, PointStatus, Sweep, SweepStatus, Turn};
+use laptime_store::{Selected, SweepCatalogue, SweepEntry};
+
+use super::report::refused;
+use super::run::signals::Blocked;
+use super::train::shown_path;
+use crate::Ending;
+use crate::args::{SweepArgs, SweepForm};
+use crate::chart::{svg, sweep_charts};
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::text::{sweep_csv, sweep_markdown, sweep_text};
+pub(crate) use axis::parse_axis;
+use conduct::{Attempt, World, conduct};
+use execute::Executor;
+pub(crate) use kept::Kept;
+use kept::Limits;
+use machine::RealMachine;
+use progress::Progress;
+
+/// What a sweep goes for when nothing else is said.
+const GOAL: Goal = Goal { fewest: 3, most: 10, precision: 0.03, min_time_s: 0.5 };
+
+/// What a power cut may cost, as for every log; waiting for the disk takes longer than a short repeat.
+const SYNC_EVERY: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> {
+    let catalogue = SweepCatalogue::at(args.place.folder(std::env::var_os("LAPTIME_DIR")));
+    let (entry, mut kept) = match &args.resume {
+        Some(wanted) => resumed(&catalogue, wanted, args)?,
+        None => begun(&catalogue, args)?,
+    };
+    let signals = Blocked::all();
+    let mut world = Real {
+        executor: Executor {
+            runs: entry.runs(),
+            signals: &signals,
+            machine: Box::new(RealMachine::new()),
+            no_hooks: kept.no_hooks,
+        },
+        entry: &entry,
+        began: Instant::now(),
+        progress: Progress::new(screen, args.quiet),
+        synced: Instant::now(),
+        unkept: false,
+    };
+    conduct(&mut kept, &mut world);
+    world.progress.clear();
+    let document = kept.document();
+    show(&document, &entry, &args.form, screen)?;
+    ending(&document)
+}
+
+/// A new sweep. Everything is checked before anything is written.
+fn begun(catalogue: &SweepCatalogue, args: &SweepArgs) -> Result<(SweepEntry, Kept), Failure> {
+    let now = laptime_record::anchor();
+    let plan = Plan {
+        parameters: args.parameters.clone(),
+        command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        // The clock is as good as any other source of an order that nobody chose.
+        seed: args.seed.unwrap_or(now.real_ns >> 10 & 0xffff_ffff),
+        goal: goal(args, GOAL),
+        target: args.target,
+    };
+    request::check(&plan, args.budget.is_some())?;
+    let not_kept = |error: std::io::Error| Failure::new("could not keep the sweep").caused_by(&error);
+    let entry = catalogue.create(now.real_ns).map_err(not_kept)?;
+    let mut kept = Kept::new(&entry.id, now.real_ns, plan);
+    kept.no_hooks = args.no_hooks;
+    kept.limits = limits(args);
+    kept.take_over();
+    entry.keep(&kept.to_bytes(), true).map_err(not_kept)?;
+    Ok((entry, kept))
+}
+
+/// A sweep that goes on; what is said anew counts.
+fn resumed(
+    catalogue: &SweepCatalogue,
+    wanted: &str,
+    args: &SweepArgs,
+) -> Result<(SweepEntry, Kept), Failure> {
+    let asked = || match wanted {
+        "" => "could not go on with the latest sweep".to_owned(),
+        id => format!("could not go on with sweep `{id}`"),
+    };
+    let selected = if wanted.is_empty() { Selected::Latest } else { Selected::Named(wanted) };
+    let entry = catalogue.find(selected).map_err(|error| refused(asked(), &error))?;
+    let mut kept = Kept::read(&entry)?;
+    if !kept.take_over() {
+        return Err(Failure::usage(asked()).because("another process is making it right now"));
+    }
+    kept.plan.goal = goal(args, kept.plan.goal);
+    let anew = limits(args);
+    kept.limits = Limits { timeout_s: anew.timeout_s.or(kept.limits.timeout_s), ..anew };
+    Ok((entry, kept))
+}
+
+fn goal(args: &SweepArgs, known: Goal) -> Goal {
+    let mut goal = Goal {
+        precision: args.precision.unwrap_or(known.precision),
+        min_time_s: args.min_time.map_or(known.min_time_s, |time| time.as_secs_f64()),
+        ..known
+    };
+    if let Some(repeats) = args.repeats {
+        (goal.fewest, goal.most) = (repeats.fewest, repeats.most);
+    }
+    goal
+}
+
+fn limits(args: &SweepArgs) -> Limits {
+    let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+    Limits { budget_s: seconds(args.budget), timeout_s: seconds(args.timeout) }
+}
+
+/// The world as it is.
+struct Real<'a> {
+    executor: Executor<'a>,
+    entry: &'a SweepEntry,
+    began: Instant,
+    progress: Progress<'a>,
+    /// When the state last went to the disk itself.
+    synced: Instant,
+    /// Whether it was said that the sweep cannot be kept.
+    unkept: bool,
+}
+
+impl World for Real<'_> {
+    fn measure(&mut self, kept: &Kept, turn: Turn, limit: Option<Duration>) -> Attempt {
+        let Self { executor, progress, began, .. } = self;
+        let began = *began;
+        progress.begin(kept, turn);
+        executor.measure(&kept.plan, turn, limit, &mut || progress.beat(kept, turn, began.elapsed()))
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn keep(&mut self, kept: &Kept) {
+        let over = kept.status != SweepStatus::Running;
+        let durable = over || self.synced.elapsed() >= SYNC_EVERY;
+        if durable {
+            self.synced = Instant::now();
+        }
+        if let Err(error) = self.entry.keep(&kept.to_bytes(), durable)
+            && !std::mem::replace(&mut self.unkept, true)
+        {
+            self.progress.warn(&format!("warning: the sweep cannot be kept: {error}"));
+        }
+        self.progress.made(kept, self.began.elapsed());
+    }
+}
+
+/// Shows a sweep in the form that was asked for.
+pub(crate) fn show(
+    sweep: &Sweep,
+    entry: &SweepEntry,
+    form: &SweepForm,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    if let Some(folder) = &form.svg {
+        let written = write_charts(sweep, folder)?;
+        let charts = laptime_core::units::counted(written as u64, "chart");
+        screen.note(&format!("{charts} in {}", shown_path(folder)));
+    }
+    match form {
+        SweepForm { json: true, .. } => screen.show_json(sweep)?,
+        SweepForm { csv: true, .. } => screen.show(sweep_csv(sweep).trim_end()),
+        SweepForm { md: true, .. } => screen.show(sweep_markdown(sweep).trim_end()),
+        _ => screen.show(sweep_text(sweep, &shown_path(&entry.path), &screen.style).trim_end()),
+    }
+    Ok(())
+}
+
+/// Writes every chart as an SVG file into a folder, and says how many there are.
+fn write_charts(sweep: &Sweep, folder: &Path) -> Result<usize, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(format!("could not write charts into {}", folder.display())).caused_by(&error)
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let charts = sweep_charts(sweep);
+    for named in &charts {
+        std::fs::write(folder.join(&named.file), svg(&named.chart)).map_err(failed)?;
+    }
+    Ok(charts.len())
+}
+
+/// Points that fail are results; a sweep of which no point works is a failure.
+fn ending(sweep: &Sweep) -> Result<Ending, Failure> {
+    let with = |status: PointStatus| sweep.points.iter().filter(move |point| point.status == status);
+    let failed = sweep.points.iter().find_map(|point| point.reason.as_deref());
+    match (sweep.sweep.status, failed) {
+        (SweepStatus::Interrupted, _) => Ok(Ending::Interrupted),
+        (_, Some(reason)) if with(PointStatus::Finished).next().is_none() => {
+            let asked = format!("no point of sweep {} ended well", sweep.sweep.id);
+            Err(Failure::new(asked)
+                .because(reason)
+                .hint(format!("what they said is in {}", "stderr.txt of each run")))
+        }
+        _ => Ok(Ending::Done),
+    }
+}

@@ -1,0 +1,131 @@
+//! How a sweep comes along: a table that fills in on a terminal, a line for every repeat elsewhere.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use laptime_analyse::sweep::{Repeat, SweepStatus, Turn, time_left_s};
+use laptime_core::units;
+
+use super::kept::Kept;
+use crate::screen::Screen;
+use crate::text::{Style, shortened, sweep_heading, sweep_table};
+
+/// The table is made anew no more often than this, so that it costs nothing beside short repeats.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
+/// Lines of the terminal that are not for points: heading, what runs now, head of the table, its note.
+const OTHER_LINES: usize = 6;
+
+/// Tells on standard error how far the sweep is.
+pub(super) struct Progress<'a> {
+    screen: &'a Screen,
+    form: Form,
+}
+
+enum Form {
+    /// Nothing at all.
+    Quiet,
+    /// A line for every repeat.
+    Lines,
+    /// A table that is drawn over itself.
+    Table { bar: ProgressBar, table: String, drawn: Option<Instant> },
+}
+
+impl<'a> Progress<'a> {
+    pub(super) fn new(screen: &'a Screen, quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(plain) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(plain);
+        }
+        let form = match (quiet, bar.is_hidden()) {
+            (true, _) => Form::Quiet,
+            (false, true) => Form::Lines,
+            (false, false) => Form::Table { bar, table: String::new(), drawn: None },
+        };
+        Self { screen, form }
+    }
+
+    /// A repeat begins.
+    pub(super) fn begin(&mut self, kept: &Kept, turn: Turn) {
+        let style = *self.screen.error_style();
+        let Form::Table { table, drawn, .. } = &mut self.form else { return };
+        if drawn.is_none_or(|at| at.elapsed() >= REDRAW_INTERVAL) {
+            *table = drawn_table(kept, turn, &style);
+            *drawn = Some(Instant::now());
+        }
+    }
+
+    /// Time passes.
+    pub(super) fn beat(&mut self, kept: &Kept, turn: Turn, elapsed: Duration) {
+        let style = *self.screen.error_style();
+        let Form::Table { bar, table, .. } = &mut self.form else { return };
+        let now = format!("measuring {}{}", kept.plan.point_name(turn.point), left(kept, elapsed));
+        let now = style.fitted(&shortened(&now, style.width));
+        bar.set_message(format!("{table}{now}"));
+    }
+
+    /// A repeat was made, or the sweep ended.
+    pub(super) fn made(&mut self, kept: &Kept, elapsed: Duration) {
+        let (Form::Lines, SweepStatus::Running, Some(repeat)) =
+            (&self.form, kept.status, kept.repeats.last())
+        else {
+            return;
+        };
+        let style = self.screen.error_style();
+        let done = kept.repeats.len();
+        let text = format!(
+            "[{done:>3}] {}: {}{}",
+            kept.plan.point_name(repeat.point),
+            told(repeat),
+            left(kept, elapsed)
+        );
+        self.screen.note(&style.fitted(&shortened(&text, style.width)));
+    }
+
+    /// Says something besides.
+    pub(super) fn warn(&mut self, text: &str) {
+        match &self.form {
+            Form::Table { bar, .. } => bar.suspend(|| self.screen.note(text)),
+            Form::Quiet | Form::Lines => self.screen.note(text),
+        }
+    }
+
+    /// Takes the table off the screen; the final one follows.
+    pub(super) fn clear(&mut self) {
+        if let Form::Table { bar, .. } = &self.form {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// What a repeat measured, or why it did not.
+fn told(repeat: &Repeat) -> String {
+    let measured = &repeat.measured;
+    let time = match (repeat.outcome.reason(), measured.step_s) {
+        (Some(reason), _) => reason.to_owned(),
+        (None, Some(step)) => format!("{} a step", units::duration(step)),
+        (None, None) => units::duration(measured.wall_s),
+    };
+    if repeat.taints.is_empty() { time } else { format!("{time}, tainted") }
+}
+
+/// The time left, of what is sure to come and within the budget.
+fn left(kept: &Kept, elapsed: Duration) -> String {
+    let budget = kept.limits.budget().map(|budget| budget.saturating_sub(elapsed).as_secs_f64());
+    let left = time_left_s(&kept.plan, &kept.repeats);
+    let left = match (left, budget) {
+        (Some(left), Some(budget)) => Some(left.min(budget)),
+        (left, budget) => left.or(budget),
+    };
+    left.map(|left| format!(" · about {} left", units::waiting(left))).unwrap_or_default()
+}
+
+/// Heading and as many points around the newest as the terminal has lines for.
+fn drawn_table(kept: &Kept, turn: Turn, style: &Style) -> String {
+    let sweep = kept.so_far();
+    let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
+    let room = height.saturating_sub(OTHER_LINES).max(3);
+    let first = turn.point.saturating_sub(room / 2).min(sweep.points.len().saturating_sub(room));
+    let shown = first..sweep.points.len().min(first + room);
+    let heading = style.fitted(&shortened(&sweep_heading(&sweep), style.width));
+    format!("{heading}\n{}", sweep_table(&sweep, Some(shown)).drawn(style))
+}
