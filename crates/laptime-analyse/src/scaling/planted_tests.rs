@@ -174,6 +174,27 @@ fn workers_that_hinder_each_other_follow_the_scalability_law() {
 }
 
 #[test]
+fn points_that_are_off_their_law_in_every_repeat_seldom_make_it_another() {
+    let constant = planted(Axis::Work, Model::Constant, [5e-3, 0.0, 0.0], 0.0, doubling());
+    let line = planted(Axis::Work, Model::Linear, [41e-5, 0.11e-5, 0.0], 0.0, doubling());
+    for planted in [constant, line] {
+        let right = (0..TRIALS).filter(|trial| {
+            let mut chance = Chance::new(first_seed() + trial);
+            let mut points = planted.sweep(Noise::Skewed(0.01), &mut chance);
+            for point in &mut points {
+                let off = 1.0 + 0.03 * chance.normal();
+                point.blocks.iter_mut().for_each(|block| block.mean *= off);
+            }
+            ScalingLaw::through(&points, planted.axis).unwrap().model == planted.shape.model
+        });
+        let share = right.count() as f64 / TRIALS as f64;
+        println!("{:?} with points 3 % off: {share}", planted.shape.model);
+        // Found in 87-98 % over several seeds; by repeats alone it would be half.
+        assert!(share >= 0.8, "{:?}: {share}", planted.shape.model);
+    }
+}
+
+#[test]
 fn equal_settings_are_called_different_in_at_most_one_list_of_twenty() {
     let trials = 2_000;
     for (count, repeats) in [(2, 3), (2, 5), (4, 5)] {
