@@ -1,185 +1,145 @@
-"""What the hooks cost in a real small PyTorch step: `python benches/python/torch_step.py [PAIRS [STEPS]]`.
+"""What recording costs in a real small PyTorch step: `python benches/python/torch_step.py [PAIRS [STEPS]]`.
 
-One MLP step of about 130 us, in alternating pairs in one process: bare and with the hooks on, the hooks
-switched by putting torch's own functions back. Beside it: a stage by hand, `record_function` with the
-profiler off and, where installed, Lightning's SimpleProfiler and traceml-ai.
+Every way to measure has a training process of its own, as its users would start it, so that nothing is
+patched back and forth: zero-code hooks under `laptime run` and traceml-ai under `traceml run` beside the
+bare step; a `with` around each of its five parts beside an empty one. Two processes of one and the same
+script differ by some per cent for good, by where their memory happens to lie, so all are started anew for each
+pair; within a pair they take turns, a block of steps each. What is not installed is left out.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
+import importlib.util
 import os
+import socket
+import statistics
+import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
 
 PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
-STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 500
+TURNS = 6
+WORKER = str(Path(__file__).with_name("torch_worker.py"))
 SPANS = 5
-# A span costs far less than a busy machine's noise: more pairs find a quiet moment.
-SPAN_PAIRS = 3 * PAIRS
+
+
+@dataclass
+class Way:
+    """One way to measure a training, and the one it is held against."""
+
+    name: str
+    beside: str | None
+    parts: int = 1
+    span: str | None = None
+    launcher: tuple[str, ...] = ()
+    package: str | None = None
+    # The least wall and CPU time of a step in each pair, us.
+    least: list[tuple[float, float]] = field(default_factory=list)
+
+    def is_installed(self) -> bool:
+        return self.package is None or importlib.util.find_spec(self.package) is not None
+
+    def command(self, port: int) -> list[str]:
+        worker = [WORKER, str(port), self.name, str(STEPS), *filter(None, [self.span])]
+        if self.package == "traceml_ai":
+            # Its launcher starts the interpreter itself.
+            return [*self.launcher, worker[0], "--args", *worker[1:]]
+        return [*self.launcher, sys.executable, *worker]
+
+
+def ways() -> list[Way]:
+    beside_python = Path(sys.executable).parent
+    laptime = (str(beside_python / "laptime"), "run", "--quiet", "--")
+    traceml = (str(beside_python / "traceml"), "run")
+    known = [
+        Way("bare step", None),
+        Way("laptime run, zero code", "bare step", launcher=laptime),
+        Way("traceml-ai", "bare step", span="traceml", launcher=traceml, package="traceml_ai"),
+        Way("empty with", None, span="empty"),
+        Way("with laptime.stage", "empty with", SPANS, "stage"),
+        Way("record_function, profiler off", "empty with", SPANS, "record_function"),
+        Way("Lightning SimpleProfiler", "empty with", SPANS, "lightning", package="lightning"),
+    ]
+    return [way for way in known if way.is_installed()]
 
 
 def main() -> None:
-    folder = tempfile.TemporaryDirectory()
-    os.environ.setdefault("LAPTIME_DIR", folder.name)
-    os.environ.setdefault("LAPTIME_QUIET", "1")
-    import torch
-
-    torch.set_num_threads(1)
-    print(
-        f"torch {torch.__version__}, python {sys.version.split()[0]}, {STEPS} steps, {PAIRS} pairs"
-    )
-    show_hooks(torch)
-    for name, make in spans(torch).items():
-        show_spans(name, make, torch)
-    folder.cleanup()
-
-
-def make_step(torch: Any, spans: Callable[[], Any] | None = None) -> Callable[[], None]:
-    """A training loop over a loader of ready batches, as the hooks see one."""
-    from torch import nn
-    from torch.utils.data import DataLoader, Dataset
-
-    torch.manual_seed(0)
-    x, y = torch.randn(64, 32), torch.randint(0, 10, (64,))
-
-    class Ready(Dataset):
-        def __len__(self) -> int:
-            return STEPS
-
-        def __getitem__(self, at: int) -> tuple[Any, Any]:
-            return x, y
-
-    loader = DataLoader(Ready(), batch_size=None)
-    model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10))
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
-    criterion = nn.CrossEntropyLoss()
-    span = spans or contextlib.nullcontext
-
-    def train() -> None:
-        for inputs, labels in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(inputs), labels)
-            loss.backward()
-            optimizer.step()
-
-    def train_with_spans() -> None:
-        for inputs, labels in loader:
-            with span():
-                optimizer.zero_grad()
-            with span():
-                output = model(inputs)
-            with span():
-                loss = criterion(output, labels)
-            with span():
-                loss.backward()
-            with span():
-                optimizer.step()
-
-    return train if spans is None else train_with_spans
-
-
-def microseconds_per_step(train: Callable[[], None]) -> float:
-    gc.collect()
-    gc.disable()
-    began = time.perf_counter()
-    train()
-    took = time.perf_counter() - began
-    gc.enable()
-    return took / STEPS * 1e6
-
-
-class Switch:
-    """Puts torch's own functions back, and ours in their place again."""
-
-    def __init__(self, torch: Any) -> None:
-        from torch.utils.data import dataloader
-
-        self.places = [
-            (torch.nn.Module, "__call__"),
-            (torch.nn.Module, "eval"),
-            (torch.nn.Module, "zero_grad"),
-            (torch.autograd, "backward"),
-            (torch.optim.Optimizer, "zero_grad"),
-            (torch.optim.SGD, "step"),
-            (dataloader.DataLoader, "__iter__"),
-            (dataloader._BaseDataLoaderIter, "__next__"),
-            (dataloader._BaseDataLoaderIter, "_next_index"),
-        ]
-        self.ours = [getattr(owner, name) for owner, name in self.places]
-
-    def on(self) -> None:
-        for (owner, name), ours in zip(self.places, self.ours, strict=True):
-            setattr(owner, name, ours)
-
-    def off(self) -> None:
-        for (owner, name), ours in zip(self.places, self.ours, strict=True):
-            setattr(owner, name, ours.__wrapped__)
-
-
-def show_hooks(torch: Any) -> None:
-    import laptime.torch
-
-    laptime.init()
-    laptime.torch.attach()
-    train = make_step(torch)
-    switch = Switch(torch)
-    train()
-    pairs = []
+    compared = ways()
     for _ in range(PAIRS):
-        switch.off()
-        bare = microseconds_per_step(train)
-        switch.on()
-        pairs.append((bare, microseconds_per_step(train)))
-    show("zero-code hooks, all stages", pairs, 1, "a step")
-    switch.off()
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            take_turns(compared, folder)
+    show(compared)
 
 
-def spans(torch: Any) -> dict[str, Callable[[], Any]]:
-    """Forms of a span beside ours, each as something that makes a context manager."""
-    import laptime
+def take_turns(compared: list[Way], folder: str) -> None:
+    """One pair: a new process for each way, and the least of its turns."""
+    own = {"LAPTIME_DIR": folder, "LAPTIME_QUIET": "1", "OMP_NUM_THREADS": "1"}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        # One that cannot start must not be waited for.
+        server.settimeout(120)
+        port = server.getsockname()[1]
+        workers = [
+            subprocess.Popen(
+                way.command(port),
+                env=os.environ | own,
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for way in compared
+        ]
+        told = {}
+        for _ in compared:
+            stream = server.accept()[0].makefile("rw")
+            told[stream.readline().strip()] = stream
+        blocks: dict[str, list[tuple[float, float]]] = {way.name: [] for way in compared}
+        for _ in range(TURNS):
+            for name, stream in told.items():
+                print("go", file=stream, flush=True)
+                wall, cpu = map(float, stream.readline().split())
+                blocks[name].append((wall, cpu))
+        for stream in told.values():
+            stream.close()
+    for worker in workers:
+        worker.wait()
+    for way in compared:
+        walls, cpus = zip(*blocks[way.name], strict=True)
+        way.least.append((min(walls), min(cpus)))
 
-    stage = laptime.stage("bench")
-    found: dict[str, Callable[[], Any]] = {"with laptime.stage": lambda: stage}
-    found["record_function, profiler off"] = lambda: torch.profiler.record_function("bench")
-    with contextlib.suppress(ImportError):
-        from lightning.pytorch.profilers import SimpleProfiler
 
-        profiler = SimpleProfiler()
-        found["Lightning SimpleProfiler"] = lambda: profiler.profile("bench")
-    with contextlib.suppress(ImportError):
-        import traceml
-
-        if hasattr(traceml, "trace_step"):
-            found["traceml-ai trace_step"] = lambda: traceml.trace_step("bench")
-    return found
-
-
-def show_spans(name: str, make: Callable[[], Any], torch: Any) -> None:
-    with_spans = make_step(torch, make)
-    empty = contextlib.nullcontext()
-    without = make_step(torch, lambda: empty)
-    with_spans()
-    pairs = [
-        (microseconds_per_step(without), microseconds_per_step(with_spans))
-        for _ in range(SPAN_PAIRS)
-    ]
-    show(name, pairs, SPANS, "a span, beyond an empty with")
-
-
-def show(name: str, pairs: list[tuple[float, float]], parts: int, unit: str) -> None:
-    bare = min(pair[0] for pair in pairs)
-    ours = min(pair[1] for pair in pairs)
-    differences = sorted(after - before for before, after in pairs)
-    least, middle = (ours - bare) / parts, differences[len(differences) // 2] / parts
+def show(compared: list[Way]) -> None:
     print(
-        f"{name:32} {bare:7.1f} us -> {ours:7.1f} us a step   "
-        f"min {least:6.2f} us, median of pairs {middle:6.2f} us {unit}"
+        f"python {sys.version.split()[0]}, 1 thread, {PAIRS} pairs of {TURNS} turns of {STEPS} steps; "
+        "wall time, in brackets CPU time"
     )
+    print(f"{'':30}  {'least':>9}   more than what it stands beside: least, median of pairs")
+    by_name = {way.name: way for way in compared}
+    for way in compared:
+        line = f"{way.name:30}  {least(way, 0):6.1f} us"
+        if way.beside is not None:
+            other = by_name[way.beside]
+            unit = "a step" if way.parts == 1 else "a span"
+            shown = [
+                f"{more:6.2f} ({more_cpu:6.2f})"
+                for more, more_cpu in (
+                    [(least(way, clock) - least(other, clock)) / way.parts for clock in (0, 1)],
+                    [median_more(way, other, clock) for clock in (0, 1)],
+                )
+            ]
+            line += f"   {shown[0]} us, {shown[1]} us {unit}"
+        print(line)
+
+
+def least(way: Way, clock: int) -> float:
+    return min(pair[clock] for pair in way.least)
+
+
+def median_more(way: Way, other: Way, clock: int) -> float:
+    pairs = zip(way.least, other.least, strict=True)
+    return statistics.median(ours[clock] - theirs[clock] for ours, theirs in pairs) / way.parts
 
 
 if __name__ == "__main__":

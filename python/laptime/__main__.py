@@ -13,6 +13,8 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Where `laptime run` finds the hook that Python children start with.
     os.environ["LAPTIME_HOOK_PATH"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
+    # What runs a script that cannot run itself: `laptime run train.py`.
+    os.environ["LAPTIME_PYTHON"] = sys.executable
     return _native.main(["laptime", *sys.argv[1:]])
 
 

@@ -34,7 +34,9 @@ def safely(note: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def broken(name: str, error: BaseException) -> None:
-    """Keeps the reason why a hook is off, and tells the run."""
+    """Keeps the reason why a hook does not work, and tells the run once."""
+    if name in troubles:
+        return
     try:
         troubles[name] = f"{type(error).__name__}: {error}"
         tell_troubles()

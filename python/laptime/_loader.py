@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +14,17 @@ import torch
 from torch.utils.data import _utils, dataloader
 
 from . import _guard, _native
-from ._training import DATA_WAIT, Pass, Ticket, Training, here
+from ._native import ask, begin_pass, end_wait, take_batch
+from ._training import Training, here
 
-_enter = _native.enter
-_exit = _native.exit
 _is_grad_enabled = torch.is_grad_enabled
 _Tensor = torch.Tensor
 _unseen = torch._C.DisableTorchFunction
+# Modes that see every look at a tensor.
+_modes = torch._C._len_torch_function_stack
+
+# The pass of an iterator that nobody saw being made.
+_NO_PASS = 2**32 - 1
 
 # Depth to look for a tensor in a batch: dictionaries of tuples are about as deep as they get.
 _DEEPEST = 4
@@ -35,19 +42,33 @@ def _attach_iteration() -> None:
     _guard.replace(dataloader._BaseDataLoaderIter, "_next_index", _make_next_index)
 
 
+class Ticket:
+    """What an iterator holds of its pass: a loop that is left early drops the iterator, and with it this."""
+
+    __slots__ = ("pass_id", "thread")
+
+    def __init__(self, pass_id: int) -> None:
+        self.pass_id = pass_id
+        self.thread = threading.get_ident()
+
+    def __del__(self) -> None:
+        try:
+            if not sys.is_finalizing() and self.thread == threading.get_ident():
+                _end_pass(self)
+        except Exception:  # Python would print what a destructor raises.
+            pass
+
+
 def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
     def __iter__(self: Any) -> Any:
         # Starting workers is part of the wait for the first batch.
-        training = here.training
-        begun = _begin_pass(training, self)
-        training.inside += 1
+        ticket = _begin_pass(self)
         try:
-            _enter(DATA_WAIT)
             iterator = original(self)
         finally:
-            _exit(DATA_WAIT)
-            training.inside -= 1
-        _keep(iterator, begun)
+            if ticket is not None:
+                end_wait()
+        _keep(iterator, ticket)
         return iterator
 
     return __iter__
@@ -55,29 +76,19 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:
-        training = here.training
         ticket = self.__dict__.get("_laptime_ticket")
-        asked = ticket.of if ticket is not None else None
-        if asked is not None:
-            _ask(training, asked)
-        training.inside += 1
+        pass_id = _NO_PASS if ticket is None else ticket.pass_id
+        if ask(pass_id):
+            _interrupt_step()
         try:
-            _enter(DATA_WAIT)
             batch = original(self)
-        except StopIteration:
-            _exit(DATA_WAIT)
-            training.inside -= 1
-            if asked is not None:
-                _end_pass(training, asked)
+        except BaseException as error:
+            end_wait()
+            if ticket is not None and isinstance(error, StopIteration):
+                _end_pass(ticket)
             raise
-        except BaseException:
-            _exit(DATA_WAIT)
-            training.inside -= 1
-            raise
-        _exit(DATA_WAIT)
-        training.inside -= 1
-        if asked is not None:
-            _take_batch(training, asked, batch)
+        sizes = self.__dict__.get("_laptime_sizes")
+        take_batch(pass_id, sizes.pop(0) if sizes else samples_of(batch))
         return batch
 
     return __next__
@@ -87,57 +98,56 @@ def _make_next_index(original: Callable[..., Any]) -> Callable[..., Any]:
     def _next_index(self: Any) -> Any:
         index = original(self)
         if type(index) is list and self._dataset_kind == dataloader._DatasetKind.Map:
-            _note_size(self, len(index))
+            # Workers are asked for batches ahead of time.
+            self.__dict__.setdefault("_laptime_sizes", []).append(len(index))
         return index
 
     return _next_index
 
 
 @_guard.safely
-def _begin_pass(training: Any, loader: Any) -> Pass:
-    return training.begin_pass(loader)
+def _begin_pass(loader: Any) -> Ticket:
+    training = here.training
+    training.loaders[id(loader)] = loader
+    kept = loader.__dict__.get("_iterator")
+    if kept is not None:
+        # Persistent workers: what the last pass asked for and did not take is not this one's.
+        kept.__dict__.pop("_laptime_sizes", None)
+    return Ticket(begin_pass(loader, training.in_eval_mode()))
 
 
 @_guard.safely
-def _keep(iterator: Any, begun: Pass | None) -> None:
-    if begun is not None:
-        # Batches asked for while the workers were started wait in the list that was there then.
-        early = iterator.__dict__.pop("_laptime_sizes", None)
-        if early:
-            begun.sizes = early
-        iterator._laptime_ticket = Ticket(begun)
+def _keep(iterator: Any, ticket: Ticket | None) -> None:
+    iterator.__dict__["_laptime_ticket"] = ticket
 
 
 @_guard.safely
-def _note_size(iterator: Any, size: int) -> None:
-    ticket = iterator.__dict__.get("_laptime_ticket")
-    if ticket is not None and ticket.of.open:
-        ticket.of.sizes.append(size)
-    else:
-        iterator.__dict__.setdefault("_laptime_sizes", []).append(size)
+def _interrupt_step() -> None:
+    if not _is_grad_enabled() or here.training.in_eval_mode():
+        _native.interrupt_step()
 
 
 @_guard.safely
-def _ask(training: Any, asked: Pass) -> None:
-    training.ask(asked, _is_grad_enabled())
-
-
-@_guard.safely
-def _take_batch(training: Any, taken: Pass, batch: Any) -> None:
-    sizes = taken.sizes
-    training.take_batch(taken, sizes.pop(0) if sizes else samples_of(batch))
-
-
-@_guard.safely
-def _end_pass(training: Any, ended: Pass) -> None:
-    training.end_pass(ended)
+def _end_pass(ticket: Ticket) -> None:
+    _native.end_pass(ticket.pass_id, here.training.in_eval_mode())
 
 
 def samples_of(batch: Any) -> int:
     """Samples in a batch: the first dimension of its first tensor; 0 when there is none."""
+    first = batch[0] if type(batch) in (list, tuple) and batch else batch
+    if type(first) is _Tensor and not _modes():
+        shape = first.shape
+        return shape[0] if shape else 1
+    return _find_samples(batch) or 0
+
+
+@_guard.safely
+def _find_samples(batch: Any) -> int:
     # A look at a tensor's shape is seen by the user's tensor subclasses and modes, unless it is hidden.
     with _unseen():
-        return _first_dimension(batch, 0)
+        found = _first_dimension(batch, 0)
+    # While shapes are traced they are no numbers.
+    return found if type(found) is int else 0
 
 
 def _first_dimension(batch: Any, depth: int) -> int:
@@ -170,8 +180,10 @@ def _attach_workers() -> None:
 
 
 def _make_worker_loop(original: Callable[..., Any]) -> Callable[..., Any]:
+    at = list(inspect.signature(original).parameters).index("worker_id")
+
     def _worker_loop(*args: Any, **kwargs: Any) -> Any:
-        _start_worker()
+        _start_worker(kwargs.get("worker_id", args[at] if at < len(args) else None))
         try:
             return original(*args, **kwargs)
         finally:
@@ -182,12 +194,14 @@ def _make_worker_loop(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_guard.safely
-def _start_worker() -> None:
+def _start_worker(number: int | None) -> None:
     """Times what this worker does; a child that records has a log of its own in the run."""
+    if number is not None:
+        _native.be_worker(number)
     # What the parent was doing when it forked is not ours.
     here.training = Training()
     # A transform that is a module is the only module a worker calls.
-    here.training.worker_stage = _native.stage_id("transform")
+    _native.training_in_worker(_native.stage_id("transform"))
     create = dataloader._DatasetKind.create_fetcher
     dataloader._DatasetKind.create_fetcher = staticmethod(_timed_create(create))
 
@@ -233,10 +247,10 @@ def _time_transform(dataset: Any, stage: int) -> None:
 
 def _timed(function: Callable[..., Any], stage: int) -> Callable[..., Any]:
     def timed(*args: Any, **kwargs: Any) -> Any:
+        _native.enter(stage)
         try:
-            _enter(stage)
             return function(*args, **kwargs)
         finally:
-            _exit(stage)
+            _native.exit(stage)
 
     return timed

@@ -27,6 +27,9 @@ class Stage:
 def arm(options: dict[str, object] | None = None) -> None:
     """Starts recording with the first thing that is recorded."""
 
+def ask(pass_id: int) -> bool:
+    """A batch is requested; says whether another pass trains, so that this may interrupt its step."""
+
 def batch_iterator(
     iterable: Iterable[T],
     samples: int | Callable[[T], int] | None = None,
@@ -35,23 +38,68 @@ def batch_iterator(
 
 `samples` says how many samples a batch has: a number, a function of the batch, or nothing."""
 
-def book_since(token: int, stage_id: int) -> None:
-    """Books all of this thread's time since a mark on one stage."""
+def be_worker(number: int) -> None:
+    """Says that this process is a loader's worker with this number; before its first record."""
+
+def begin_backward() -> None:
+    """A backward pass begins."""
+
+def begin_loss() -> int:
+    """A loss is computed, outermost: its stage."""
+
+def begin_model(model: object, trains: bool, grad_enabled: bool) -> int:
+    """A model is called, outermost: its stage, with a flag when the samples of its input are wanted."""
+
+def begin_pass(loader: object, in_eval_mode: bool) -> int:
+    """A pass over a loader begins, and the wait for its first batch; gives the pass' number."""
+
+def begin_pass_epoch() -> bool:
+    """The pass that brought this step's data is an epoch from its begin on; `False` without one."""
+
+def begin_training(optimizer: object, facts: dict[str, object]) -> None:
+    """Begins a fit with its first optimizer, unless the user's own is open."""
+
+def begin_update(optimizer: object) -> int:
+    """An optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another."""
+
+def begin_zero(optimizer: object) -> None:
+    """Gradients are about to be set to zero, by an optimizer or, with `None`, by a module."""
 
 def count(counter: str, amount: int) -> None:
     """Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`."""
 
+def end_backward() -> None:
+    """The backward pass has ended."""
+
+def end_call(stage_id: int) -> None:
+    """The outermost call has ended."""
+
+def end_pass(pass_id: int, in_eval_mode: bool) -> None:
+    """The data has ended, or the loop was left."""
+
+def end_training() -> None:
+    """Ends the fit with its last epoch, evaluation or checkpoint."""
+
+def end_update(optimizer: object) -> None:
+    """The model is updated."""
+
+def end_wait() -> None:
+    """The wait for a batch has ended, with or without one."""
+
+def end_zero() -> None:
+    """Gradients are zero."""
+
 def enter(id: int) -> None:
     """Begins a stage on this thread."""
 
-def epoch_begin(token: int | None = None) -> int:
-    """Begins an epoch, at an earlier mark where one is given; gives its number, -1 when nothing is recorded."""
+def enter_update() -> None:
+    """Begins the update that was settled."""
 
-def epoch_end(token: int | None = None) -> None:
-    """Ends the open epoch, at an earlier mark where one is given."""
+def epoch_begin() -> int:
+    """Begins an epoch and gives its number; -1 when nothing is recorded."""
 
-def epoch_is_open() -> bool:
-    """Whether an epoch is open on this thread."""
+def epoch_end() -> None:
+    """Ends the open epoch."""
 
 def exit(id: int) -> None:
     """Ends a stage on this thread."""
@@ -59,36 +107,69 @@ def exit(id: int) -> None:
 def finish(status: str = "finished", message: str | None = None) -> str | None:
     """Ends recording with `finished`, `failed` or `killed`; gives the run's folder, if there is one."""
 
-def fit_begin(facts: dict[str, object] | None = None, token: int | None = None) -> int:
-    """Begins a fit on this thread, at an earlier mark where one is given; -1 when nothing is recorded."""
+def fit_begin(facts: dict[str, object] | None = None) -> int:
+    """Begins a fit on this thread and gives its number; -1 when nothing is recorded."""
 
-def fit_end(token: int | None = None) -> None:
+def fit_end() -> None:
     """Ends this thread's fit."""
-
-def fit_is_open() -> bool:
-    """Whether a fit is open on this thread."""
 
 def fit_update(facts: dict[str, object]) -> None:
     """Adds what is now known of this thread's fit."""
 
-def in_batches() -> bool:
-    """Whether a loop over `laptime.batches` is under way on this thread."""
+def follow_loop(in_loop: bool, is_new: bool) -> None:
+    """Without a loader: whether a loop counts the epochs, and whether it has gone on since the last step."""
+
+def forget_model(address: int) -> None:
+    """The model at this address is gone."""
+
+def forget_optimizer(address: int) -> None:
+    """The optimizer at this address is gone."""
+
+def has_passes() -> bool:
+    """Whether a pass is under way."""
+
+def in_pass_epoch() -> bool:
+    """Whether the fit's epoch is a pass over a loader."""
+
+def in_training() -> bool:
+    """Whether a fit that the hooks began is open."""
+
+def interrupt_step() -> None:
+    """The step of the pass that trains is interrupted by an evaluation."""
 
 def is_active() -> bool:
     """Whether what is recorded is kept."""
+
+def is_counted() -> bool:
+    """Whether steps are told by a pass over a loader, or by the user's `batches`."""
+
+def is_inside() -> bool:
+    """Whether this thread is inside a call that is a stage already."""
+
+def know_model(model: object) -> None:
+    """The model is trained from here on."""
+
+def know_optimizer(optimizer: object) -> None:
+    """The optimizer belongs to the fit from here on."""
+
+def knows_optimizer(optimizer: object) -> bool:
+    """Whether the optimizer belongs to the fit."""
 
 def lap(name: str, /) -> None:
     """Books the time since the last lap on the stage with this name, or since the stage, epoch or
 batch around it began."""
 
+def leave_update() -> None:
+    """The update has failed."""
+
 def main(command_line: Sequence[str | os.PathLike[str]]) -> int:
     """Runs the `laptime` command and gives its exit code."""
 
-def mark() -> int:
-    """Remembers this moment of this thread, so that it can be given a meaning later."""
-
 def measured(metric: str, value: float) -> None:
     """Tells `loss`, `accuracy`, `validation_loss` or `validation_accuracy`."""
+
+def moved_to_device() -> None:
+    """A batch was copied to a device."""
 
 def new_stage(name: str) -> Stage:
     """A stage of a type of its own, with the bound functions in the type's dict."""
@@ -96,8 +177,17 @@ def new_stage(name: str) -> Stage:
 def now() -> int:
     """The recorder's clock, ticks."""
 
+def rank() -> int:
+    """The rank of this process as its launcher tells; 0 when it is alone."""
+
 def run_folder() -> str | None:
     """The folder of the run that is being recorded."""
+
+def see_activity() -> None:
+    """An evaluation without a loader, or a checkpoint, has ended."""
+
+def see_birth(optimizer: object, foreign: bool) -> None:
+    """An optimizer is made; a foreign one may use gradients in a way of its own."""
 
 def show_run(
     run: str | None = None,
@@ -111,5 +201,14 @@ def stage_id(name: str) -> int:
 def start(options: dict[str, object] | None = None) -> bool:
     """Starts recording now; says whether this process is being recorded."""
 
-def step(start_ticks: int, end_ticks: int, samples: int, loss: float | None = None) -> None:
-    """Puts a step on record."""
+def take_batch(pass_id: int, sample_count: int) -> None:
+    """A batch has come."""
+
+def take_samples(sample_count: int) -> None:
+    """Samples in the input of the call under way."""
+
+def training_in_worker(stage_id: int) -> None:
+    """This process is a loader's worker: its module calls are the stage, and what its parent did is forgotten."""
+
+def training_loader() -> int | None:
+    """The address of the loader that brought this step's data."""

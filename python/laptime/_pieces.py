@@ -1,8 +1,4 @@
-"""Timed functions that run in pieces: generators and coroutines.
-
-Ends are matched to begins by stage, so tasks of different stages keep their durations however they
-interleave. Of tasks of one and the same stage the sum is right, but which span is whose is not known.
-"""
+"""Timed functions that run in pieces: generators and coroutines."""
 
 from __future__ import annotations
 

@@ -139,7 +139,8 @@ def _finish_quietly() -> None:
 def _at_exit() -> None:
     folder = finish(*_ending())
     makes_noise = folder is not None and _settings is not None and not _settings.quiet
-    if makes_noise and os.getpid() == _pid and RUN_VARIABLE not in os.environ:
+    speaks = os.getpid() == _pid and RUN_VARIABLE not in os.environ and _native.rank() == 0
+    if makes_noise and speaks:
         shown = os.path.relpath(folder)
         shown = folder if shown.startswith("..") else shown
         print(f"laptime: run kept in {shown}; `laptime report` shows it", file=sys.stderr)

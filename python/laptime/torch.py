@@ -18,18 +18,33 @@ from torch import nn
 from torch.compiler import is_dynamo_compiling
 
 from . import _guard, _loader, _loops, _native, _training
-from ._training import (
-    BACKWARD,
-    CHECKPOINT,
-    COMMUNICATION,
-    EVALUATE,
-    HOST_TO_DEVICE,
-    OPTIMIZER,
-    here,
+from ._native import (
+    begin_backward,
+    begin_loss,
+    begin_model,
+    begin_update,
+    begin_zero,
+    end_backward,
+    end_call,
+    end_update,
+    end_zero,
+    enter,
+    enter_update,
+    exit,
+    is_inside,
+    leave_update,
+    see_activity,
 )
+from ._training import here
 
-_enter = _native.enter
-_exit = _native.exit
+_CHECKPOINT = _native.stage_id("checkpoint")
+_COMMUNICATION = _native.stage_id("communication")
+_HOST_TO_DEVICE = _native.stage_id("host_to_device")
+# Answers of the recorder that are not plainly a stage or a begun update.
+_NEW_MODEL = -1
+_WANTS_SAMPLES = 1 << 16
+_UNSETTLED = 1
+
 _is_grad_enabled = torch.is_grad_enabled
 _is_tracing = torch._C._is_tracing
 
@@ -117,36 +132,48 @@ def _show_dynamo(original: Any, replacement: Any) -> None:
 # Modules.
 
 
+def _begin_module_zero() -> None:
+    begin_zero(None)
+
+
 def _attach_modules() -> None:
     original = nn.Module.__call__
     _guard.replace(nn.Module, "__call__", _make_module_call)
     _show_dynamo(original, nn.Module.__call__)
     _guard.replace(nn.Module, "eval", _make_eval)
-    _guard.replace(nn.Module, "zero_grad", _make_module_zero_grad)
+    _guard.replace(nn.Module, "zero_grad", _around(_begin_module_zero, end_zero))
 
 
 def _make_module_call(original: Callable[..., Any]) -> Callable[..., Any]:
     def _wrapped_call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling():
             return original(self, *args, **kwargs)
-        training = here.training
-        if training.inside:
+        if is_inside():
             # What the original does, without its frame: a model has many modules.
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)
-        stage = _call_stage(training, self, args, kwargs)
-        if stage is None:
-            return original(self, *args, **kwargs)
-        training.inside = 1
+        stage = _NO_STAGE
         try:
-            _enter(stage)
+            is_loss = _is_loss.get(type(self))
+            if is_loss is None:
+                is_loss = _look_at(self)
+            if _is_tracing() or is_loss is _SHAPES_ONLY:
+                # Shapes are part of what is traced then.
+                pass
+            elif is_loss:
+                stage = begin_loss()
+            else:
+                stage = begin_model(self, self.training, _is_grad_enabled())
+                if stage < 0 or stage >= _WANTS_SAMPLES:
+                    stage = _look_closer(stage, self, args or kwargs)
+        except Exception as error:
+            _guard.broken("Module.__call__", error)
+        try:
             return original(self, *args, **kwargs)
         finally:
-            _exit(stage)
-            training.inside = 0
-            if stage == EVALUATE:
-                _end_evaluation(training)
+            if stage >= 0:
+                end_call(stage)
 
     if original is not nn.Module._wrapped_call_impl or not hasattr(
         nn.Module, "_compiled_call_impl"
@@ -155,39 +182,33 @@ def _make_module_call(original: Callable[..., Any]) -> Callable[..., Any]:
     return _wrapped_call_impl
 
 
-_is_loss: dict[type, bool] = {}
+_NO_STAGE = -2
+# Code that a compiled function runs: it has its weights as inputs.
+_SHAPES_ONLY = 2
+
+_is_loss: dict[type, int] = {}
 
 
-@_guard.safely
-def _call_stage(
-    training: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> int | None:
-    """The stage of an outermost module call; `None` when it is not the user's call."""
-    if training.worker_stage is not None:
-        return training.worker_stage
-    if _is_tracing():
-        # Shapes are part of what is traced then.
-        return None
+def _look_at(module: Any) -> int:
+    """Whether a module computes a loss."""
     kind = type(module)
-    is_loss = _is_loss.get(kind)
-    if is_loss is None:
-        if isinstance(module, torch.fx.GraphModule):
-            # Code that a compiled function runs has its weights as inputs. Its class dies with it.
-            if next(module.parameters(), None) is None:
-                return None
-            is_loss = False
-        else:
-            is_loss = isinstance(module, nn.modules.loss._Loss) or "loss" in kind.__name__.lower()
-            _is_loss[kind] = is_loss
-    samples = 0
-    if not training.passes and not is_loss:
-        samples = _loader.samples_of(args or kwargs)
-    return training.call_stage(module, is_loss, samples, _is_grad_enabled())
+    if isinstance(module, torch.fx.GraphModule):
+        # Its class dies with it.
+        return _SHAPES_ONLY if next(module.parameters(), None) is None else 0
+    found = isinstance(module, nn.modules.loss._Loss) or "loss" in kind.__name__.lower()
+    _is_loss[kind] = int(found)
+    return _is_loss[kind]
 
 
-@_guard.safely
-def _end_evaluation(training: Any) -> None:
-    training.end_evaluation()
+def _look_closer(stage: int, module: Any, inputs: Any) -> int:
+    """Tells the recorder what it wants to know of a call before it begins."""
+    if stage == _NEW_MODEL:
+        here.training.see_model(module)
+        stage = begin_model(module, module.training, _is_grad_enabled())
+    if stage >= _WANTS_SAMPLES:
+        stage -= _WANTS_SAMPLES
+        _native.take_samples(_loader.samples_of(inputs))
+    return stage
 
 
 def _make_eval(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,61 +225,45 @@ def _see_eval(module: Any) -> None:
     here.training.see_eval(module)
 
 
-def _make_module_zero_grad(original: Callable[..., Any]) -> Callable[..., Any]:
-    def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling():
-            return original(self, *args, **kwargs)
-        training = here.training
-        _zeroed(training, None)
-        try:
-            _enter(OPTIMIZER)
-            return original(self, *args, **kwargs)
-        finally:
-            _exit(OPTIMIZER)
-            _zero_ended(training)
-
-    return zero_grad
-
-
-@_guard.safely
-def _zeroed(training: Any, optimizer: Any) -> None:
-    training.zeroed(optimizer)
-
-
-@_guard.safely
-def _zero_ended(training: Any) -> None:
-    training.zero_ended()
-
-
-# Backward.
+# Gradients.
 
 
 def _attach_backward() -> None:
     # `Tensor.backward` calls this one, so that it is enough.
-    _guard.replace(torch.autograd, "backward", _make_backward)
+    _guard.replace(torch.autograd, "backward", _around(begin_backward, end_backward))
 
 
-def _make_backward(original: Callable[..., Any]) -> Callable[..., Any]:
-    def backward(*args: Any, **kwargs: Any) -> Any:
+def _around(
+    begin: Callable[[], None], end: Callable[[], None]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a function that tells when the original begins and when it ends."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def hooked(*args: Any, **kwargs: Any) -> Any:
+            if is_dynamo_compiling():
+                return original(*args, **kwargs)
+            begin()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                end()
+
+        return hooked
+
+    return make
+
+
+def _make_zero_grad(original: Callable[..., Any]) -> Callable[..., Any]:
+    def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling():
-            return original(*args, **kwargs)
-        training = here.training
-        _begin_backward(training)
-        # Activation checkpointing calls modules again: that is part of the backward pass.
-        training.inside += 1
+            return original(self, *args, **kwargs)
+        begin_zero(self)
         try:
-            _enter(BACKWARD)
-            return original(*args, **kwargs)
+            return original(self, *args, **kwargs)
         finally:
-            _exit(BACKWARD)
-            training.inside -= 1
+            end_zero()
 
-    return backward
-
-
-@_guard.safely
-def _begin_backward(training: Any) -> None:
-    training.begin_backward()
+    return zero_grad
 
 
 # Optimizers.
@@ -267,7 +272,7 @@ def _begin_backward(training: Any) -> None:
 def _attach_optimizers() -> None:
     # Each class gets its `step` wrapped by torch when the first of its kind is made; ours goes around it.
     _guard.replace(torch.optim.Optimizer, "_patch_step_function", _make_patch_step)
-    _guard.replace(torch.optim.Optimizer, "zero_grad", _make_optimizer_zero_grad)
+    _guard.replace(torch.optim.Optimizer, "zero_grad", _make_zero_grad)
 
 
 def _make_patch_step(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -289,48 +294,27 @@ def _make_step(original: Callable[..., Any]) -> Callable[..., Any]:
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling():
             return original(self, *args, **kwargs)
-        training = here.training
-        if training.in_optimizer:
-            return original(self, *args, **kwargs)
-        _begin_update(training, self)
-        training.in_optimizer = True
+        found = begin_update(self)
+        if found:
+            if found != _UNSETTLED:
+                return original(self, *args, **kwargs)
+            _settle_update(self)
+            enter_update()
         try:
-            _enter(OPTIMIZER)
             result = original(self, *args, **kwargs)
-        finally:
-            _exit(OPTIMIZER)
-            training.in_optimizer = False
-        _end_update(training, self)
+        except BaseException:
+            leave_update()
+            raise
+        end_update(self)
         return result
 
     return step
 
 
 @_guard.safely
-def _begin_update(training: Any, optimizer: Any) -> None:
-    # Two up: this function stands inside its guard, which stands inside `step`.
-    training.begin_update(optimizer, sys._getframe(3))
-
-
-@_guard.safely
-def _end_update(training: Any, optimizer: Any) -> None:
-    training.end_update(optimizer)
-
-
-def _make_optimizer_zero_grad(original: Callable[..., Any]) -> Callable[..., Any]:
-    def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling():
-            return original(self, *args, **kwargs)
-        training = here.training
-        _zeroed(training, self)
-        try:
-            _enter(OPTIMIZER)
-            return original(self, *args, **kwargs)
-        finally:
-            _exit(OPTIMIZER)
-            _zero_ended(training)
-
-    return zero_grad
+def _settle_update(optimizer: Any) -> None:
+    # The caller of `step`: this function stands inside its guard, which stands inside `step`.
+    here.training.settle_update(optimizer, sys._getframe(3))
 
 
 # Saving, talking to other ranks, copying to a device.
@@ -338,21 +322,18 @@ def _make_optimizer_zero_grad(original: Callable[..., Any]) -> Callable[..., Any
 
 def _attach_save() -> None:
     original = torch.save
-    _guard.replace(torch, "save", _make_save)
+    _guard.replace(torch, "save", _around(_begin_save, _end_save))
     if torch.serialization.save is original:
         torch.serialization.save = torch.save
 
 
-def _make_save(original: Callable[..., Any]) -> Callable[..., Any]:
-    def save(*args: Any, **kwargs: Any) -> Any:
-        try:
-            _enter(CHECKPOINT)
-            return original(*args, **kwargs)
-        finally:
-            _exit(CHECKPOINT)
-            _end_evaluation(here.training)
+def _begin_save() -> None:
+    enter(_CHECKPOINT)
 
-    return save
+
+def _end_save() -> None:
+    exit(_CHECKPOINT)
+    see_activity()
 
 
 def _attach_collectives() -> None:
@@ -374,11 +355,11 @@ def _make_collective(original: Callable[..., Any]) -> Callable[..., Any]:
         if is_dynamo_compiling() or kwargs.get("async_op"):
             return original(*args, **kwargs)
         _count_bytes(args, kwargs)
+        enter(_COMMUNICATION)
         try:
-            _enter(COMMUNICATION)
             return original(*args, **kwargs)
         finally:
-            _exit(COMMUNICATION)
+            exit(_COMMUNICATION)
 
     return collective
 
@@ -433,13 +414,7 @@ def _make_cuda(original: Callable[..., Any]) -> Callable[..., Any]:
     def cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling() or not _leaves_host(self, ("cuda",), kwargs):
             return original(self, *args, **kwargs)
-        try:
-            _enter(HOST_TO_DEVICE)
-            moved = original(self, *args, **kwargs)
-        finally:
-            _exit(HOST_TO_DEVICE)
-        _moved(moved)
-        return moved
+        return _copy(original, self, args, kwargs)
 
     return cuda
 
@@ -448,19 +423,25 @@ def _make_to(original: Callable[..., Any]) -> Callable[..., Any]:
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling() or not _leaves_host(self, args, kwargs):
             return original(self, *args, **kwargs)
-        try:
-            _enter(HOST_TO_DEVICE)
-            moved = original(self, *args, **kwargs)
-        finally:
-            _exit(HOST_TO_DEVICE)
-        _moved(moved)
-        return moved
+        return _copy(original, self, args, kwargs)
 
     return to
+
+
+def _copy(
+    original: Callable[..., Any], tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    enter(_HOST_TO_DEVICE)
+    try:
+        moved = original(tensor, *args, **kwargs)
+    finally:
+        exit(_HOST_TO_DEVICE)
+    _moved(moved)
+    return moved
 
 
 @_guard.safely
 def _moved(moved: Any) -> None:
     with _loader._unseen():
         _native.count("host_to_device_bytes", moved.nbytes)
-    here.training.moved_to_device()
+    _native.moved_to_device()

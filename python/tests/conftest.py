@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,58 @@ from pathlib import Path
 import pytest
 
 import laptime
+
+
+# How long a script really slept, told by its own clock: a busy machine oversleeps.
+#
+# Between the script's reading of the clock and the recorder's the machine may take the CPU away, which only
+# one of them sees. The kernel counts the time a thread was ready and waited for a CPU; what of it fell
+# outside the sleeps is the most by which the two can differ for that reason.
+TRUTH = """
+import asyncio, atexit, json, os, time
+
+slept = {}
+_hidden = 0.0
+
+def waited():
+    try:
+        with open("/proc/thread-self/schedstat") as file:
+            return int(file.read().split()[1]) * 1e-9
+    except OSError:
+        return 0.0
+
+class asleep:
+    def __init__(self, *names):
+        self.names = names
+    def __enter__(self):
+        self.began = time.perf_counter()
+    def __exit__(self, *error):
+        took = time.perf_counter() - self.began
+        for name in self.names:
+            calls, seconds = slept.get(name, (0, 0.0))
+            slept[name] = (calls + 1, seconds + took)
+
+def rest(seconds, *names):
+    global _hidden
+    before = waited()
+    with asleep(*names):
+        time.sleep(seconds)
+    _hidden += waited() - before
+
+async def rest_async(seconds, *names):
+    # Other tasks run meanwhile, so what was waited is not this sleep's.
+    with asleep(*names):
+        await asyncio.sleep(seconds)
+
+def tell():
+    lost = waited() - _began - _hidden
+    with open(os.environ["TRUTH_FILE"], "w") as file:
+        json.dump({"slept": slept, "lost": max(lost, 0.0)}, file)
+
+_began = waited()
+if "TRUTH_FILE" in os.environ:
+    atexit.register(tell)
+"""
 
 
 @dataclass
@@ -35,6 +88,18 @@ class Outcome:
         """A row of the run's ledger."""
         return next(row for row in self.run.ledger if row["stage"] == name)
 
+    def holds(self, seconds: float, *names: str, calls: int = 0) -> bool:
+        """Whether a time is what the script slept under these names, within 3 % and 2 ms a call.
+
+        `calls` is how often the time was begun and ended, where that is not once a sleep.
+        """
+        truth = json.loads((self.folder.parent / "truth.json").read_text())
+        told = [truth["slept"][name] for name in names]
+        slept = sum(took for _, took in told)
+        calls = calls or sum(count for count, _ in told)
+        # The two clocks themselves differ by less than a thousandth.
+        return slept * 0.999 <= seconds <= slept * 1.03 + 0.002 * calls + truth["lost"]
+
     @property
     def logs(self) -> list[str]:
         """The logs of the run, each process one."""
@@ -51,9 +116,11 @@ def script(tmp_path: Path) -> Script:
     def run(source: str, *, code: int | None = 0, **variables: str) -> Outcome:
         path = tmp_path / "script.py"
         path.write_text(textwrap.dedent(source))
+        (tmp_path / "truth.py").write_text(TRUTH)
         folder = tmp_path / "runs"
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("LAPTIME_")}
-        environment = inherited | {"LAPTIME_DIR": str(folder)} | variables
+        told = {"LAPTIME_DIR": str(folder), "TRUTH_FILE": str(tmp_path / "truth.json")}
+        environment = inherited | told | variables
         ended = subprocess.run(
             [sys.executable, str(path)],
             env=environment,

@@ -87,13 +87,23 @@ def test_the_command_ends_with_its_own_codes(tmp_path: Path) -> None:
 def test_hooks_never_raise_without_a_recorder() -> None:
     if _native.is_active():
         pytest.skip("another test records in this process")
-    assert _native.mark() == 0
     assert _native.fit_begin({"rows": "many", 3: 4}) == -1
-    assert _native.epoch_begin(17) == -1
-    _native.epoch_end(17)
-    _native.book_since(17, 9)
+    assert _native.epoch_begin() == -1
+    _native.epoch_end()
     _native.exit(60_000)
-    _native.step(5, 3, 1, float("nan"))
+    model = object()
+    assert _native.begin_model(model, True, True) == -1
+    _native.know_model(model)
+    _native.end_call(_native.begin_model(model, True, True) & 0xFFFF)
+    _native.end_backward()
+    _native.end_zero()
+    _native.end_update(model)
+    assert not _native.ask(17)
+    _native.take_batch(17, 2**63)
+    _native.end_pass(17, True)
+    _native.forget_model(id(model))
+    _native.end_training()
+    assert not _native.is_inside()
     _native.count("no such counter", 1)
     _native.measured("no such metric", 1.0)
     _native.fit_update({})

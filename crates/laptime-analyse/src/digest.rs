@@ -1,12 +1,13 @@
 //! Digest: folds the records of a run and reports on it at any moment.
 
-use laptime_core::{Record, RunMeta, Status, Timebase};
+use laptime_core::{Record, RunMeta};
 
+use crate::death::deaths;
 use crate::law;
-use crate::ledger::{rows, run_totals};
 use crate::outlook;
 use crate::process::Process;
-use crate::report::{OpenStageSummary, REPORT_SCHEMA, Report, RunSummary};
+use crate::ranks::{ranks, slowest, uneven};
+use crate::report::{REPORT_SCHEMA, Report, RunSummary};
 use crate::summary;
 use crate::supervised::Supervised;
 use crate::thread::thread;
@@ -70,29 +71,34 @@ impl Digest {
         let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
         let mut report = report(&run.meta(&self.meta, &self.processes), &run);
         report.workers = workers(&self.processes);
+        report.ranks = ranks(&self.processes);
+        report.slowest_rank = report.ranks.as_deref().and_then(slowest);
+        report.findings.extend(report.ranks.as_deref().and_then(uneven));
+        report.deaths = deaths(&run, &self.processes);
+        let own = report.deaths.iter().find(|death| death.pid == run.process.facts.pid);
+        report.open_stages = own.map(|death| death.open_stages.clone()).unwrap_or_default();
         report
     }
 }
 
 fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
     let process = run.process;
-    let timebase = process.clock.timebase(process.facts.ns_per_tick);
-    let wall_s = timebase.seconds(run.extent().wall());
+    let timebase = process.timebase();
+    let (wall_s, ledger) = run.ledger();
     let (fits, epochs) = summary::fits(process, &timebase);
-    let unknown = crate::lane::Lane::new(0);
-    let stepping = process.stepping_lane().unwrap_or(&unknown);
-    let mut totals = run_totals(stepping, &process.extent(), process.any_fit());
-    run.widen(&mut totals, process.any_fit());
-    let others = process.lanes.values().filter(|lane| lane.number != stepping.number);
+    let stepping = process.stepping_lane().map(|lane| lane.number);
+    let others = process.lanes.values().filter(|lane| Some(lane.number) != stepping);
     let mut report = Report {
         schema: REPORT_SCHEMA,
         run: run_summary(meta, run),
         wall_s,
-        ledger: rows(&totals, &stepping.spans, &process.names, &timebase),
+        ledger,
         device_ledger: None,
         fits,
         epochs,
         steps: summary::steps(process, &timebase),
+        ranks: None,
+        slowest_rank: None,
         workers: None,
         threads: others.filter_map(|lane| thread(lane, &process.names, &timebase)).collect(),
         memory: run.memory(),
@@ -101,7 +107,8 @@ fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
         time_left: outlook::time_left(process, &timebase),
         overhead: process.overhead(wall_s),
         law: law::law(process, &timebase),
-        open_stages: open_stages(run, stepping.number, &timebase),
+        open_stages: Vec::new(),
+        deaths: Vec::new(),
         findings: Vec::new(),
         warnings: run.warnings(),
     };
@@ -128,28 +135,4 @@ fn run_summary(meta: &RunMeta, run: &Supervised<'_>) -> RunSummary {
         engine: meta.engine.clone(),
         cpus: meta.machine.cpus,
     }
-}
-
-/// What was open when the process died; other threads only where a stage of theirs was.
-fn open_stages(run: &Supervised<'_>, stepping: u32, timebase: &Timebase) -> Vec<OpenStageSummary> {
-    let process = run.process;
-    // One that said its last words had nothing open but the background, and one that left without a word
-    // may still have ended well, as its exit code tells.
-    let died = process.status() == Status::Killed && process.closed.is_none();
-    if !died || run.status() == Status::Finished || run.recorded_nothing() {
-        return Vec::new();
-    }
-    let end = process.extent().end;
-    let deep = |lane: &&crate::lane::Lane| {
-        lane.number == stepping || lane.state.as_ref().is_some_and(|state| state.open.len() > 1)
-    };
-    let lanes = process.lanes.values().filter(deep);
-    let of_lane = |lane| {
-        process.open_frames(lane).map(move |(stage, start)| OpenStageSummary {
-            thread: lane.name.clone(),
-            stage: process.names.name(stage),
-            open_s: timebase.seconds(end.since(start)),
-        })
-    };
-    lanes.flat_map(of_lane).collect()
 }

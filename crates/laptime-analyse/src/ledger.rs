@@ -28,6 +28,11 @@ impl StageNames {
         built_in.or_else(|| self.0.get(&stage).cloned()).unwrap_or_else(|| format!("stage {}", stage.0))
     }
 
+    /// Whether the user has a stage of this name.
+    pub(crate) fn known(&self, name: &str) -> bool {
+        self.0.values().any(|known| known == name)
+    }
+
     /// Seconds of every stage that has any, by name.
     pub(crate) fn seconds(&self, totals: &Totals, timebase: &Timebase) -> BTreeMap<String, f64> {
         let mut seconds = BTreeMap::new();

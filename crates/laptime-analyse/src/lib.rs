@@ -4,7 +4,9 @@
 //! the number of spans or steps, and gives a [`Report`] at any moment.
 
 mod clock;
+mod death;
 mod digest;
+mod discarded;
 mod epoch;
 mod fit;
 mod gauges;
@@ -14,6 +16,7 @@ mod law;
 mod ledger;
 mod outlook;
 mod process;
+mod ranks;
 mod report;
 pub mod scaling;
 mod statistics;
@@ -37,6 +40,10 @@ mod chance;
 mod closing_tests;
 #[cfg(test)]
 mod coverage_tests;
+#[cfg(test)]
+mod death_tests;
+#[cfg(test)]
+mod rank_tests;
 #[cfg(test)]
 mod script;
 #[cfg(test)]

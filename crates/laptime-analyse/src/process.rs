@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Closing, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status, Ticks, Trouble,
+    Closing, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status, Ticks, Timebase,
+    Trouble,
 };
 
 use crate::clock::Clock;
@@ -70,6 +71,11 @@ impl Process {
     /// How it stands.
     pub(crate) fn status(&self) -> Status {
         self.closed.as_ref().map(|(_, closing)| closing.status).or(self.ended).unwrap_or(Status::Running)
+    }
+
+    /// The length of its ticks.
+    pub(crate) fn timebase(&self) -> Timebase {
+        self.clock.timebase(self.facts.ns_per_tick)
     }
 
     /// From its start to its end, or to the last instant known.

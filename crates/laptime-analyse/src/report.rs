@@ -29,6 +29,10 @@ pub struct Report {
     pub epochs: Vec<EpochSummary>,
     /// Statistics of the steps of all fits; absent when no step ended.
     pub steps: Option<StepStatistics>,
+    /// Every rank that recorded; absent when the training is alone.
+    pub ranks: Option<Vec<RankSummary>>,
+    /// The rank that works longest on a step, so that the others wait for it.
+    pub slowest_rank: Option<u32>,
     /// Ledgers of loader workers; absent when there are none.
     pub workers: Option<Vec<WorkerSummary>>,
     /// Other threads of the process that recorded stages.
@@ -47,6 +51,8 @@ pub struct Report {
     pub law: Option<Law>,
     /// Stages that were open when the process died, from the outermost.
     pub open_stages: Vec<OpenStageSummary>,
+    /// Processes that did not end by themselves, and what each was doing.
+    pub deaths: Vec<Death>,
     /// What analysis concluded; the first is the verdict.
     pub findings: Vec<Finding>,
     /// What is missing or doubtful in this report.
@@ -247,6 +253,25 @@ pub struct StepStatistics {
     pub samples_per_s: Option<f64>,
 }
 
+/// One rank of a training that several processes share.
+#[derive(Clone, Debug, Serialize)]
+pub struct RankSummary {
+    /// Its number.
+    pub rank: u32,
+    /// How it stands.
+    pub status: Status,
+    /// From its begin to its end, seconds.
+    pub wall_s: f64,
+    /// Exclusive time of its stages; adds up to `wall_s`.
+    pub ledger: Vec<LedgerRow>,
+    /// Steps that ended.
+    pub steps: u64,
+    /// Samples a second over the steps' own time.
+    pub samples_per_s: Option<f64>,
+    /// Mean time of a step without communication, in which it waits for the others; seconds.
+    pub work_s: Option<f64>,
+}
+
 /// One loader worker.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkerSummary {
@@ -362,6 +387,39 @@ pub struct OpenStageSummary {
     pub stage: String,
     /// How long it had been open at the last instant known, seconds.
     pub open_s: f64,
+}
+
+/// A process of the run that did not end by itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct Death {
+    /// What it did in the run.
+    pub part: Part,
+    /// Its rank, or the rank it worked for.
+    pub rank: u32,
+    /// Which worker of its loader, from 0; absent where that was not told.
+    pub worker: Option<u32>,
+    /// Process id.
+    pub pid: u32,
+    /// The fit that was open, from 0.
+    pub fit: Option<u32>,
+    /// The newest epoch of that fit, from 0.
+    pub epoch: Option<u32>,
+    /// The step of that epoch it was in, from 0; absent where the pass had ended.
+    pub step: Option<u64>,
+    /// Stages that were open, from the outermost of each thread.
+    pub open_stages: Vec<OpenStageSummary>,
+}
+
+/// What a process does in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// It is a rank's own: it trains.
+    Rank,
+    /// It loads data for one that trains.
+    LoaderWorker,
+    /// It recorded beside its rank's own.
+    Process,
 }
 
 /// What analysis concluded.

@@ -56,6 +56,45 @@ fn a_run_that_waits_for_data_is_told_so_with_what_it_could_gain() {
 }
 
 #[test]
+fn what_ready_batches_would_gain_has_an_interval_that_holds_the_truth() {
+    let mut script = Script::new();
+    script.fit(FitFacts::default()).epoch();
+    for step in 0..200_u64 {
+        // Waits of 40 to 80 ms, 60 ms in the mean, in an order without a pattern of 20.
+        let wait = 40 + (step * 7919 % 41);
+        script.step(&[(StageId::DATA_WAIT, wait * MS), (StageId::FORWARD, 40 * MS)], 8);
+    }
+    let report = script.end_epoch().end_fit().close().report();
+    let text = &report.findings[0].text;
+    let (_, interval) = text.split_once("(95 %: ").unwrap();
+    let ends: Vec<f64> = interval.trim_end_matches("×)").split('–').map(|end| end.parse().unwrap()).collect();
+    assert!(ends[0] < 2.5 && 2.5 < ends[1] && ends[1] - ends[0] < 0.3, "{text}");
+}
+
+#[test]
+fn gradients_that_are_thrown_away_are_found_with_what_to_change() {
+    let with = |settings: &[(&str, &str)]| {
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let mut script = Script::new();
+        train(
+            &mut script,
+            FitFacts { settings: settings.collect(), ..FitFacts::default() },
+            3,
+            20,
+            &COMPUTING,
+        );
+        script.close().report().findings
+    };
+    let found = with(&[("discarded_gradients", "87"), ("updates", "30")]);
+    assert_eq!((found[0].id, found[1].id), ("compute_bound", "discarded_gradients"));
+    let text = &found[1].text;
+    for part in ["87 backward passes", "30 updates", "because zero_grad()", "only after optimizer.step()"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(with(&[("lr", "0.1")]).iter().all(|finding| finding.id != "discarded_gradients"));
+}
+
+#[test]
 fn a_run_that_computes_is_told_its_two_largest_stages() {
     let report = trained(&COMPUTING);
     let expected =
@@ -141,6 +180,9 @@ fn an_epoch_cut_by_a_kill_is_told_up_to_the_last_instant_with_its_open_stages() 
     near(epoch.wall_s, 0.13);
     near(epoch.stages["backward"], 0.082);
     let [open] = &report.open_stages[..] else { panic!("{:?}", report.open_stages) };
+    let [death] = &report.deaths[..] else { panic!("{:?}", report.deaths) };
+    assert_eq!((death.fit, death.epoch), (Some(0), Some(report.epochs.len() as u32 - 1)));
+    assert_eq!(death.step, Some(report.epochs.last().unwrap().steps));
     assert_eq!((open.thread.as_str(), open.stage.as_str()), ("main", "backward"));
     near(open.open_s, 0.03);
 }
@@ -254,6 +296,20 @@ fn fits_that_differ_in_two_values_or_vary_in_none_give_no_law() {
     let line = law([fit(8, "0.1"), fit(16, "0.1")], 3).unwrap();
     assert_eq!((line.x.as_str(), line.y.as_str()), ("batch", "step_s"));
     assert!(line.slope.high > line.slope.low);
+}
+
+#[test]
+fn a_width_changes_parameters_and_operations_and_still_gives_a_law() {
+    let fit = |width: u64| FitFacts {
+        parameters: Some(12 * width + 1),
+        settings: [("width", width), ("flops_per_sample", 66 * width)]
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .into(),
+        ..FitFacts::default()
+    };
+    let mut script = Script::new();
+    [8, 16].into_iter().for_each(|width| train(&mut script, fit(width), 3, 5, &COMPUTING));
+    assert_eq!(script.close().report().law.unwrap().x, "parameters");
 }
 
 #[test]

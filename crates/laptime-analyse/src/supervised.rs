@@ -2,9 +2,10 @@
 
 use laptime_core::{Role, RunMeta, StageId, Status, Ticks, Timebase};
 
-use crate::ledger::Extent;
+use crate::lane::Lane;
+use crate::ledger::{Extent, rows, run_totals};
 use crate::process::Process;
-use crate::report::{MachineUse, Memory, Transfer, Warning};
+use crate::report::{LedgerRow, MachineUse, Memory, Transfer, Warning};
 use crate::totals::Totals;
 
 /// A run's processes in their parts: the one that is reported on, and the one that waited for it.
@@ -13,29 +14,35 @@ pub(crate) struct Supervised<'a> {
     /// Whose ledger is the run's; the supervisor itself where the command recorded nothing.
     pub(crate) process: &'a Process,
     supervisor: Option<&'a Process>,
+    /// Everything else of the run, where other ranks have supervisors of their own.
+    all: &'a [Process],
 }
 
 impl<'a> Supervised<'a> {
     /// Finds the parts among the processes of a run; `None` when there are none.
     ///
-    /// Of several trainers the one of lowest rank counts, of those the one that took the most steps: a
-    /// script may start others that record a little.
+    /// Of several ranks the lowest counts.
     pub(crate) fn among(processes: &'a [Process]) -> Option<Self> {
-        let supervisor = processes.iter().find(|process| process.facts.role == Role::Supervisor);
-        let trainers = processes.iter().filter(|process| process.facts.role == Role::Trainer);
-        let steps = |process: &Process| process.lanes.values().map(|lane| lane.steps).sum::<u64>();
-        let first = |process: &&Process| {
-            let facts = &process.facts;
-            // One that joined beside its rank's own, such as a loader worker, is not what the run is about.
-            (facts.parent.is_some(), facts.rank, std::cmp::Reverse(steps(process)), facts.started)
-        };
-        let process = trainers.min_by_key(first).or(supervisor)?;
-        Some(Self { process, supervisor })
+        let ranks = processes.iter().filter(|process| process.facts.role == Role::Trainer);
+        let own = ranks.clone().filter(|process| process.facts.parent.is_none());
+        let lowest = own.map(|process| process.facts.rank).min();
+        let trainer = lowest.and_then(|rank| trainer_of(rank, processes));
+        // Where every rank's own log is lost, whoever recorded tells what is known.
+        let trainer = trainer.or_else(|| ranks.min_by_key(|process| process.facts.rank));
+        let process = trainer.or_else(|| supervisors(processes).min_by_key(|process| process.facts.rank))?;
+        Some(Self { process, supervisor: supervisor_of(process.facts.rank, processes), all: processes })
+    }
+
+    /// One rank of a run, with the supervisor it has for itself.
+    pub(crate) fn of_rank(rank: u32, processes: &'a [Process]) -> Option<Self> {
+        let supervisor = supervisors(processes).find(|process| process.facts.rank == rank);
+        let supervisor = supervisor.filter(|_| supervisors(processes).count() > 1);
+        Some(Self { process: trainer_of(rank, processes)?, supervisor, all: &[] })
     }
 
     /// A process that nobody waits for.
     pub(crate) fn alone(process: &'a Process) -> Self {
-        Self { process, supervisor: None }
+        Self { process, supervisor: None, all: &[] }
     }
 
     /// Whether a command was watched that said nothing of itself.
@@ -43,20 +50,28 @@ impl<'a> Supervised<'a> {
         self.process.facts.role == Role::Supervisor
     }
 
-    /// The supervisor, where it saw the end or still waits for it; one that was killed saw neither.
-    fn witness(&self) -> Option<&'a Process> {
-        self.supervisor
-            .filter(|supervisor| supervisor.status() != Status::Killed || supervisor.closed.is_some())
-    }
-
+    /// How it stands: as the supervisors saw it, where one saw the end or still waits for it, else as the
+    /// process itself tells. A run of several ranks runs as long as one does, and one that failed decides.
     pub(crate) fn status(&self) -> Status {
-        self.witness().unwrap_or(self.process).status()
+        let witnessed = self.supervisors().filter(is_witness).map(Process::status);
+        witnessed.max_by_key(|status| weight(*status)).unwrap_or_else(|| self.process.status())
     }
 
     /// Why it did not finish: in its own words where it had any, else how it ended.
     pub(crate) fn message(&self) -> Option<String> {
         let words = |process: &Process| process.closed.as_ref()?.1.message.clone();
-        words(self.process).or_else(|| self.supervisor.and_then(words))
+        let (own, status) = (words(self.process), self.status());
+        let decided = |process: &&Process| process.status() == status;
+        own.or_else(|| self.supervisor.filter(decided).and_then(words)).or_else(|| {
+            let other =
+                self.supervisors().filter(decided).find_map(|one| Some((one.facts.rank, words(one)?)));
+            other.map(|(rank, words)| format!("rank {rank} {words}"))
+        })
+    }
+
+    fn supervisors(&self) -> impl Iterator<Item = &'a Process> {
+        let own = self.supervisor.filter(|_| self.all.is_empty());
+        supervisors(self.all).chain(own)
     }
 
     /// From just before the command's start to its reaping, or to the last instant known.
@@ -67,11 +82,22 @@ impl<'a> Supervised<'a> {
         Extent { started: outer.started.min(own.started), end, finished: outer.finished || own.finished }
     }
 
+    /// The wall time in seconds, and the ledger that closes to it.
+    pub(crate) fn ledger(&self) -> (f64, Vec<LedgerRow>) {
+        let (process, timebase) = (self.process, self.process.timebase());
+        let unknown = Lane::new(0);
+        let stepping = process.stepping_lane().unwrap_or(&unknown);
+        let mut totals = run_totals(stepping, &process.extent(), process.any_fit());
+        self.widen(&mut totals, process.any_fit());
+        let wall_s = timebase.seconds(self.extent().wall());
+        (wall_s, rows(&totals, &stepping.spans, &process.names, &timebase))
+    }
+
     /// Adds to the trainer's ledger what came before its recorder and after it.
     ///
     /// The end of a trainer that closed its log is its tear-down; of one that died nobody knows more than
     /// that it was gone when it was reaped.
-    pub(crate) fn widen(&self, totals: &mut Totals, any_fit: bool) {
+    fn widen(&self, totals: &mut Totals, any_fit: bool) {
         let (own, outer) = (self.process.extent(), self.extent());
         let known = |stage| if any_fit { stage } else { StageId::UNACCOUNTED };
         let after = if own.finished { StageId::TEAR_DOWN } else { StageId::UNACCOUNTED };
@@ -137,5 +163,46 @@ impl<'a> Supervised<'a> {
             engine: meta.engine.clone().or(told.engine),
             ..meta.clone()
         }
+    }
+}
+
+fn supervisors(processes: &[Process]) -> impl Iterator<Item = &Process> {
+    processes.iter().filter(|process| process.facts.role == Role::Supervisor)
+}
+
+/// The process that waits for a rank: its own where every rank has one, else the only one.
+fn supervisor_of(rank: u32, processes: &[Process]) -> Option<&Process> {
+    let own = supervisors(processes).find(|process| process.facts.rank == rank);
+    own.or_else(|| supervisors(processes).min_by_key(|process| process.facts.rank))
+}
+
+/// The process that trains as this rank: of several the one that took the most steps, since a script may
+/// start others that record a little.
+fn trainer_of(rank: u32, processes: &[Process]) -> Option<&Process> {
+    let own = |process: &&Process| {
+        let facts = &process.facts;
+        // One that joined beside its rank's own, such as a loader worker, is not what the run is about.
+        facts.role == Role::Trainer && facts.rank == rank && facts.parent.is_none()
+    };
+    let steps = |process: &Process| process.lanes.values().map(|lane| lane.steps).sum::<u64>();
+    processes
+        .iter()
+        .filter(own)
+        .min_by_key(|process| (std::cmp::Reverse(steps(process)), process.facts.started))
+}
+
+/// Whether a supervisor saw the end or still waits for it; one that was killed saw neither.
+fn is_witness(supervisor: &&Process) -> bool {
+    supervisor.status() != Status::Killed || supervisor.closed.is_some()
+}
+
+/// Which of several ends is the run's.
+fn weight(status: Status) -> u8 {
+    match status {
+        Status::Finished => 0,
+        // A rank that fails makes its launcher end the others.
+        Status::Killed => 1,
+        Status::Failed => 2,
+        Status::Running => 3,
     }
 }

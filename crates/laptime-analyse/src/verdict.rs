@@ -3,11 +3,12 @@
 use laptime_core::units::duration;
 use laptime_core::{StageId, Status, Timebase};
 
+use crate::discarded::discarded_gradients;
 use crate::process::Process;
 use crate::report::{Finding, Report};
-use crate::statistics::{mean, t_width, variance};
-use crate::step_series::joined;
-use crate::wording::{percent, times};
+use crate::statistics::{t_width, variance};
+use crate::step_series::{Block, joined};
+use crate::wording::{percent, times, times_between};
 
 /// Fewer steps (or spans, without steps) than this show no bottleneck.
 const FEWEST_STEPS: u64 = 10;
@@ -52,6 +53,7 @@ pub(crate) fn findings(report: &Report, process: &Process, timebase: &Timebase) 
     let shares = Shares { report, training_s };
     let verdict = verdict(&shares, process, timebase);
     let others = [
+        discarded_gradients(process),
         slow_first_epoch(report),
         throttled(report, 0.01),
         swapping(report, process, timebase),
@@ -135,34 +137,33 @@ fn data_bound(shares: &Shares, process: &Process) -> Option<Finding> {
     if waiting < WAITING || computing > 2.0 * waiting {
         return None;
     }
-    let faster = 1.0 / (1.0 - waiting).max(0.01);
-    let told =
-        |(low, high): &(f64, f64)| low <= &waiting && &waiting <= high && percent(*low) != percent(*high);
-    let range = waiting_range(process).filter(told);
-    let (of_share, of_speed) = range.map_or_else(Default::default, |(low, high)| {
-        let speed = |waiting: f64| times(1.0 / (1.0 - waiting).max(0.01));
-        (format!(" ({} to {})", percent(low), percent(high)), format!(" ({} to {})", speed(low), speed(high)))
+    let faster = |waiting: f64| 1.0 / (1.0 - waiting.clamp(0.0, 0.99));
+    let range = waiting_half_width(process).filter(|half| *half > 0.0).map_or_else(String::new, |half| {
+        format!(" (95 %: {})", times_between(faster(waiting - half), faster(waiting + half)))
     });
     let text = format!(
-        "data loading is the limit: {}{of_share} of each step waits for data; \
-         the model could run {}{of_speed} faster if batches were ready",
+        "data loading is the limit: {} of each step waits for data; the model could run {} faster if batches \
+         were ready{range}",
         percent(waiting),
-        times(faster)
+        times(faster(waiting))
     );
     Some(finding("data_bound", text))
 }
 
-/// The 95 % interval of the share of a step that waits for data, from how it varies between blocks of steps.
-fn waiting_range(process: &Process) -> Option<(f64, f64)> {
-    let blocks = process.fits.values().flat_map(|fit| joined(fit.steps.blocks(), 20));
-    let shares: Vec<f64> = blocks.map(|b| b.wait as f64 / (b.ticks as f64).max(1.0)).collect();
-    if shares.len() < 4 {
+/// Half of the 95 % interval of the share of a step that waits for data, from how it varies between blocks
+/// of steps: the interval of a ratio of two sums.
+fn waiting_half_width(process: &Process) -> Option<f64> {
+    let blocks: Vec<_> = process.fits.values().flat_map(|fit| joined(fit.steps.blocks(), 20)).collect();
+    if blocks.len() < 4 {
         return None;
     }
-    let count = shares.len() as f64;
-    let half = t_width(LEVEL, count - 1.0) * (variance(&shares)? / count).sqrt();
-    let middle = mean(&shares)?;
-    Some(((middle - half).max(0.0), (middle + half).min(1.0)))
+    let (count, sum) =
+        (blocks.len() as f64, |of: fn(&Block) -> u64| blocks.iter().map(of).sum::<u64>() as f64);
+    let (ticks, wait) = (sum(|block| block.ticks).max(1.0), sum(|block| block.wait));
+    let off = |block: &Block| block.wait as f64 - wait / ticks * block.ticks as f64;
+    let residuals: Vec<f64> = blocks.iter().map(off).collect();
+    let deviation = (variance(&residuals)? / count).sqrt() / (ticks / count);
+    Some(t_width(LEVEL, count - 1.0) * deviation)
 }
 
 fn compute_bound(shares: &Shares) -> Option<Finding> {

@@ -11,6 +11,13 @@ pub(crate) fn times(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.1}×") } else { format!("{ratio:.0}×") }
 }
 
+/// Two ratios as an interval such as `2.2–2.6×`, with as many digits as tell them apart.
+pub(crate) fn times_between(low: f64, high: f64) -> String {
+    let ends = |digits: usize| (format!("{low:.digits$}"), format!("{high:.digits$}"));
+    let (low, high) = (1..4).map(ends).find(|(low, high)| low != high).unwrap_or_else(|| ends(3));
+    format!("{low}–{high}×")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -22,5 +29,7 @@ mod tests {
         assert_eq!(percent(0.0), "0 %");
         assert_eq!(times(2.44), "2.4×");
         assert_eq!(times(12.4), "12×");
+        assert_eq!(times_between(2.21, 2.58), "2.2–2.6×");
+        assert_eq!(times_between(2.41, 2.43), "2.41–2.43×");
     }
 }

@@ -10,7 +10,7 @@ use crate::thread::thread;
 pub(crate) fn workers(processes: &[Process]) -> Option<Vec<WorkerSummary>> {
     let joined = |process: &&Process| process.facts.role == Role::Trainer && process.facts.parent.is_some();
     let ledgers = processes.iter().filter(joined).filter_map(|process| {
-        let timebase = process.clock.timebase(process.facts.ns_per_tick);
+        let timebase = process.timebase();
         // The thread that is busiest with stages is the one that loads.
         let threads = process.lanes.values().filter_map(|lane| thread(lane, &process.names, &timebase));
         threads.max_by(|a, b| busy_s(a).total_cmp(&busy_s(b))).map(|thread| thread.ledger)

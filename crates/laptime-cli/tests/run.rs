@@ -104,7 +104,7 @@ fn streams_pass_byte_for_byte_and_the_report_goes_to_standard_error() {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     assert!(output.stdout == bytes, "standard output differs");
-    assert!(text(&output.stderr).starts_with("cat · finished"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).starts_with("laptime  cat  "), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -261,6 +261,25 @@ fn control_c_reaches_the_command_once() {
 }
 
 #[test]
+fn a_signal_to_the_whole_group_reaches_the_command_once_and_one_to_laptime_too() {
+    let folder = folder();
+    let mut command = laptime(folder.path());
+    command.args(["run", "-q", "--", "sh", "-c", COUNTER]).process_group(0);
+    let mut child = Tracked::start(command);
+    child.hear("ready");
+    child.signal_group(libc::SIGINT);
+    child.hear("int 1");
+    // Comes after anything laptime might have forwarded before.
+    child.signal(libc::SIGUSR1);
+    child.hear("usr1");
+    child.signal(libc::SIGINT);
+    child.hear("int 2");
+    child.say("done\n");
+    child.hear("total 2");
+    assert_eq!(child.end().code(), Some(9));
+}
+
+#[test]
 fn a_command_that_control_c_ends_takes_laptime_with_it() {
     let folder = folder();
     let mut command = laptime(folder.path());
@@ -343,8 +362,10 @@ fn a_command_survives_the_kill_of_laptime() {
 #[test]
 fn a_command_that_is_not_there_is_refused_and_nothing_is_written() {
     let folder = folder();
-    fs::write(folder.path().join("train.py"), "pass").unwrap();
-    for (program, code) in [("no-such-command", 127), ("./no/such", 127), ("./train.py", 126), ("/", 126)] {
+    fs::write(folder.path().join("data"), "1,2").unwrap();
+    for (program, code) in
+        [("no-such-command", 127), ("./no/such", 127), ("./no.py", 127), ("./data", 126), ("/", 126)]
+    {
         let output = run(folder.path(), &[], &[program]);
         assert_eq!(output.status.code(), Some(code), "{program}");
         assert!(text(&output.stderr).starts_with("error: could not run"), "{}", text(&output.stderr));
@@ -357,6 +378,20 @@ fn a_command_that_is_not_there_is_refused_and_nothing_is_written() {
     let output = run(folder.path(), &[], &["./script"]);
     assert_eq!(output.status.code(), Some(127));
     assert!(runs(&folder.path().join(".laptime")).is_empty());
+}
+
+#[test]
+fn a_script_that_cannot_run_itself_is_given_to_python() {
+    let folder = folder();
+    fs::write(folder.path().join("train.py"), "import sys; print(sys.argv[1:])").unwrap();
+    for script in ["train.py", "./train.py"] {
+        let output = run(folder.path(), &["-q"], &[script, "--epochs", "3"]);
+        assert_eq!(text(&output.stdout), "['--epochs', '3']\n", "{}", text(&output.stderr));
+        assert_eq!(report(folder.path())["run"]["name"], "train.py");
+    }
+    let mut command = laptime(folder.path());
+    command.env("LAPTIME_PYTHON", "/bin/echo").args(["run", "-q", "train.py", "a"]);
+    assert_eq!(text(&command.output().unwrap().stdout), "train.py a\n");
 }
 
 #[test]
@@ -383,10 +418,10 @@ fn what_is_typed_beats_the_environment_which_beats_the_file() {
     assert_eq!(go(&[], &[]), "");
     assert_eq!(runs(&place.join("file")).len(), 1);
     let said = go(&[], &[("LAPTIME_DIR", "env"), ("LAPTIME_NAME", "e"), ("LAPTIME_QUIET", "0")]);
-    assert!(said.starts_with("e · finished"), "{said}");
+    assert!(said.starts_with("laptime  e  "), "{said}");
     assert_eq!(runs(&place.join("env")).len(), 1);
     let said = go(&["--dir", "typed", "--name", "t"], &[("LAPTIME_DIR", "env"), ("LAPTIME_QUIET", "0")]);
-    assert!(said.starts_with("t · finished"), "{said}");
+    assert!(said.starts_with("laptime  t  "), "{said}");
     assert_eq!((runs(&place.join("typed")).len(), runs(&place.join("env")).len()), (1, 1));
     assert_eq!(go(&["--dir", "off"], &[("LAPTIME_DISABLED", "1")]), "");
     assert!(!place.join("off").exists());
@@ -463,21 +498,12 @@ fn the_summary_of_a_plain_command() {
     ];
     insta::with_settings!({ filters => numbers.to_vec() }, {
         insta::assert_snapshot!(text(&output.stderr), @r"
-        plain · failed · no epochs · TIME
-        CPUS · DATE UTC
+        laptime plain failed TIME
         because: ended with exit code 3
 
-        stage time share spans mean p95
-        unaccounted TIME N % ████████████████████ – – –
-        ─
-        total TIME N % = wall time
-
-        laptime its own cost TIME, N % of the time
 
         verdict: cannot tell where the time went: the command recorded no stages
-
-        run kept in .laptime/RUN
-        next: `laptime report` shows this again, `laptime report --json` has all
+        run kept in .laptime/RUN laptime report
         ");
     });
 }

@@ -112,6 +112,9 @@ pub struct ProcessFacts {
     /// The parent's pid, of a process that joined the run beside its rank's own, such as a loader worker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
+    /// Which worker of its loader it is, from 0, where it said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<u32>,
 }
 
 /// The totals of one stage on one thread.

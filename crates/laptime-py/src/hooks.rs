@@ -2,8 +2,8 @@
 //!
 //! After the start none of these raises on account of the recorder: a panic turns recording off.
 
-use laptime_core::{Counter, Metric, Ticks};
-use laptime_record::{self as record, FitFacts, MarkId, StageId, Status, guarded};
+use laptime_core::{Counter, Metric};
+use laptime_record::{self as record, FitFacts, StageId, Status, guarded};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -84,13 +84,13 @@ pub(crate) fn now() -> u64 {
     record::now().0
 }
 
-/// Begins a fit on this thread, at an earlier mark where one is given; -1 when nothing is recorded.
+/// Begins a fit on this thread and gives its number; -1 when nothing is recorded.
 #[pyfunction]
-#[pyo3(signature = (facts=None, token=None))]
-pub(crate) fn fit_begin(facts: Option<&Bound<'_, PyDict>>, token: Option<u64>) -> i64 {
+#[pyo3(signature = (facts=None))]
+pub(crate) fn fit_begin(facts: Option<&Bound<'_, PyDict>>) -> i64 {
     guarded(-1, || {
         let facts = facts.map_or_else(FitFacts::default, fit_facts);
-        record::fit_begin(facts, token.map(MarkId)).map_or(-1, i64::from)
+        record::fit_begin(facts, None).map_or(-1, i64::from)
     })
 }
 
@@ -102,60 +102,20 @@ pub(crate) fn fit_update(facts: &Bound<'_, PyDict>) {
 
 /// Ends this thread's fit.
 #[pyfunction]
-#[pyo3(signature = (token=None))]
-pub(crate) fn fit_end(token: Option<u64>) {
-    guarded((), || record::fit_end(token.map(MarkId)));
+pub(crate) fn fit_end() {
+    guarded((), || record::fit_end(None));
 }
 
-/// Whether a fit is open on this thread.
+/// Begins an epoch and gives its number; -1 when nothing is recorded.
 #[pyfunction]
-pub(crate) fn fit_is_open() -> bool {
-    guarded(false, record::fit_is_open)
+pub(crate) fn epoch_begin() -> i64 {
+    guarded(-1, || record::epoch_begin(None).map_or(-1, i64::from))
 }
 
-/// Whether an epoch is open on this thread.
+/// Ends the open epoch.
 #[pyfunction]
-pub(crate) fn epoch_is_open() -> bool {
-    guarded(false, record::epoch_is_open)
-}
-
-/// Whether a loop over `laptime.batches` is under way on this thread.
-#[pyfunction]
-pub(crate) fn in_batches() -> bool {
-    guarded(false, record::in_batches)
-}
-
-/// Remembers this moment of this thread, so that it can be given a meaning later.
-#[pyfunction]
-pub(crate) fn mark() -> u64 {
-    guarded(0, || record::mark().0)
-}
-
-/// Begins an epoch, at an earlier mark where one is given; gives its number, -1 when nothing is recorded.
-#[pyfunction]
-#[pyo3(signature = (token=None))]
-pub(crate) fn epoch_begin(token: Option<u64>) -> i64 {
-    guarded(-1, || record::epoch_begin(token.map(MarkId)).map_or(-1, i64::from))
-}
-
-/// Ends the open epoch, at an earlier mark where one is given.
-#[pyfunction]
-#[pyo3(signature = (token=None))]
-pub(crate) fn epoch_end(token: Option<u64>) {
-    guarded((), || record::epoch_end(token.map(MarkId)));
-}
-
-/// Books all of this thread's time since a mark on one stage.
-#[pyfunction]
-pub(crate) fn book_since(token: u64, stage_id: u16) {
-    guarded((), || record::book_since(MarkId(token), StageId(stage_id)));
-}
-
-/// Puts a step on record.
-#[pyfunction]
-#[pyo3(signature = (start_ticks, end_ticks, samples, loss=None))]
-pub(crate) fn step(start_ticks: u64, end_ticks: u64, samples: u32, loss: Option<f64>) {
-    guarded((), || record::step(Ticks(start_ticks), Ticks(end_ticks), samples, loss));
+pub(crate) fn epoch_end() {
+    guarded((), || record::epoch_end(None));
 }
 
 /// Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`.

@@ -9,10 +9,12 @@ mod facts;
 mod hooks;
 mod lap;
 mod options;
+mod process;
 mod sample_count;
 mod shown;
 mod stage;
 mod timed;
+mod training;
 
 use pyo3::prelude::*;
 
@@ -22,14 +24,24 @@ mod _native {
     use crate::batch_iterator::batch_iterator;
     #[pymodule_export]
     use crate::hooks::{
-        arm, book_since, count, enter, epoch_begin, epoch_end, epoch_is_open, exit, finish, fit_begin,
-        fit_end, fit_is_open, fit_update, in_batches, is_active, mark, measured, now, run_folder, stage_id,
-        start, step,
+        arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_update, is_active,
+        measured, now, run_folder, stage_id, start,
     };
+    #[pymodule_export]
+    use crate::process::{be_worker, rank};
     #[pymodule_export]
     use crate::shown::{main, show_run};
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
+    #[pymodule_export]
+    use crate::training::{
+        ask, begin_backward, begin_loss, begin_model, begin_pass, begin_pass_epoch, begin_training,
+        begin_update, begin_zero, end_backward, end_call, end_pass, end_training, end_update, end_wait,
+        end_zero, enter_update, follow_loop, forget_model, forget_optimizer, has_passes, in_pass_epoch,
+        in_training, interrupt_step, is_counted, is_inside, know_model, know_optimizer, knows_optimizer,
+        leave_update, moved_to_device, see_activity, see_birth, take_batch, take_samples, training_in_worker,
+        training_loader,
+    };
 
     use super::{Bound, PyModule, PyResult, lap};
     use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use laptime_record::{Options, RunMeta, rank_from_environment};
+use laptime_record::{Launch, Options, RunMeta, rank_from_environment};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,6 +24,7 @@ pub(crate) fn options(dict: &Bound<'_, PyDict>) -> PyResult<Options> {
         join: value::<PathBuf>(dict, "join")?,
         rank: value(dict, "rank")?.unwrap_or(rank),
         meta,
+        launch: Launch::from_environment(),
         began: None,
     })
 }

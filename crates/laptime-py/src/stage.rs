@@ -6,7 +6,7 @@
 
 #![expect(unsafe_code, reason = "the floor needs functions that CPython calls directly")]
 
-use laptime_record::{self as record, StageId, guarded};
+use laptime_record::{self as record, Owner, StageId, guarded};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -49,13 +49,17 @@ impl Stage {
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        guarded((), || record::enter(slf.get().id));
+        guarded((), || {
+            if !record::enter_unless_open(slf.get().id) {
+                enter_again(slf.get().id)
+            }
+        });
         slf
     }
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, _error: &Bound<'_, PyTuple>) -> bool {
-        guarded((), || record::exit(self.id));
+        guarded((), || if record::has_owned() { exit_own(self.id) } else { record::exit(self.id) });
         false
     }
 
@@ -132,10 +136,37 @@ unsafe fn id_of(stage: *mut ffi::PyObject) -> StageId {
     }
 }
 
+#[cold]
+fn enter_again(id: StageId) {
+    record::enter_owned(id, current_task());
+}
+
+#[cold]
+fn exit_own(id: StageId) {
+    record::exit_owned(id, current_task());
+}
+
+/// The task of the event loop that runs on this thread.
+fn current_task() -> Owner {
+    // SAFETY: Python holds its lock while it enters and leaves a stage.
+    let py = unsafe { Python::assume_attached() };
+    let found = || -> PyResult<usize> {
+        // A program that has not imported asyncio has no tasks, and the import takes long.
+        let asyncio = py.import("sys")?.getattr("modules")?.get_item("asyncio")?;
+        Ok(asyncio.call_method0("current_task")?.as_ptr().addr())
+    };
+    // Outside an event loop `current_task` raises.
+    Owner(found().unwrap_or(0))
+}
+
 unsafe extern "C" fn enter(stage: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: called by Python with what the function is bound to.
     let id = unsafe { id_of(stage) };
-    guarded((), || record::enter(id));
+    guarded((), || {
+        if !record::enter_unless_open(id) {
+            enter_again(id);
+        }
+    });
     // SAFETY: the stage is alive while its function is called.
     unsafe { ffi::Py_NewRef(stage) }
 }
@@ -147,7 +178,7 @@ unsafe extern "C" fn exit(
 ) -> *mut ffi::PyObject {
     // SAFETY: called by Python with what the function is bound to.
     let id = unsafe { id_of(stage) };
-    guarded((), || record::exit(id));
+    guarded((), || if record::has_owned() { exit_own(id) } else { record::exit(id) });
     // SAFETY: `None` always exists; an exception is never swallowed.
     unsafe { ffi::Py_NewRef(ffi::Py_None()) }
 }

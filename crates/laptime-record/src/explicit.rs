@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use laptime_core::{Event, FitFacts, StageId, Ticks};
 
 use crate::fit_log::{FitLog, push};
-use crate::lane::Pushed;
-use crate::mark::{MarkId, recall};
+use crate::lane::{Lane, Pushed};
+use crate::mark::{Mark, MarkId, recall};
 use crate::recorder::{active, generation, wake_flusher};
 use crate::thread_lane::{current_lane, existing_lane};
 
@@ -86,11 +86,25 @@ pub fn epoch_end(since: Option<MarkId>) {
 
 /// Books all of this thread's time since a mark on one stage: it was an evaluation, as it turned out.
 pub fn book_since(since: MarkId, stage: StageId) {
-    let Some(lane) = existing_lane() else { return };
-    let Some(mark) = recall(Some(since), lane) else { return };
-    if with_fit(|fit| fit.book_since(&mark, stage)).is_none() {
+    if let Some((lane, mark)) = unsettled_since(since) {
         lane.book_since(&mark, stage, crate::clock::now());
     }
+}
+
+/// Begins a stage that began at a mark, as it turned out: everything since then is part of it.
+pub fn enter_since(since: MarkId, stage: StageId) {
+    match unsettled_since(since) {
+        Some((lane, mark)) => lane.enter_since(&mark, stage, crate::clock::now()),
+        None => enter(stage),
+    }
+}
+
+/// This thread's lane, and from where on its time may be booked anew.
+fn unsettled_since(since: MarkId) -> Option<(Lane, Mark)> {
+    let lane = existing_lane()?;
+    let mark = recall(Some(since), lane)?;
+    let settled = with_fit(|fit| fit.unsettled_since(mark.clone()));
+    Some((lane, settled.unwrap_or(mark)))
 }
 
 /// Puts a step on record.

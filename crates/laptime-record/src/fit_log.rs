@@ -75,10 +75,9 @@ impl FitLog {
         self.change_background(StageId::TEAR_DOWN);
     }
 
-    /// Books all time since a moment on one stage; what is before the newest mark is settled.
-    pub(crate) fn book_since(&self, mark: &Mark, stage: StageId) {
-        let mark = if mark.at < self.newest.at { &self.newest } else { mark };
-        self.lane.book_since(mark, stage, now());
+    /// The moment from which time can still be booked anew: what is before the newest mark is settled.
+    pub(crate) fn unsettled_since(&self, mark: Mark) -> Mark {
+        if mark.at < self.newest.at { self.newest.clone() } else { mark }
     }
 
     /// The moment that is meant: marks are told in the order of their times.

@@ -35,6 +35,7 @@ mod lane;
 mod lap;
 mod machine;
 mod mark;
+mod owned;
 mod place;
 mod probe;
 mod rank;
@@ -44,21 +45,26 @@ mod span_cost;
 mod stage;
 mod supervisor;
 mod thread_lane;
+mod training;
+mod worker;
 
 pub use batch_log::{BatchLog, in_batches};
 pub use clock::{anchor, now};
 pub use count::count;
 pub use explicit::{
-    book_since, enter, epoch_begin, epoch_end, epoch_is_open, exit, fit_begin, fit_end, fit_is_open,
-    fit_update, step,
+    book_since, enter, enter_since, epoch_begin, epoch_end, epoch_is_open, exit, fit_begin, fit_end,
+    fit_is_open, fit_update, step,
 };
 pub use fit::{Batches, Epoch, Fit, measured};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
 pub use mark::{MarkId, mark};
-pub use rank::rank_from_environment;
+pub use owned::{Owner, enter_owned, enter_unless_open, exit_owned, has_owned};
+pub use rank::{Launch, rank_from_environment};
 pub use recorder::{Finished, Options, Recorder};
 pub use session::{arm, finish, guarded, is_active, run_folder, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use supervisor::{ChildUsage, Supervisor};
+pub use training::{Address, Call, PassId, Training, Update, is_inside, training, training_in_worker};
+pub use worker::be_worker;

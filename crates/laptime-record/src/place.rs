@@ -39,10 +39,19 @@ impl Place {
             Some(run) => Invitation::to(run),
             None => Invitation::read(&|name| std::env::var_os(name), &now),
         };
+        let invitation = invitation.or_else(|| Self::meet(disk, options, &now));
         match invitation {
             Some(invitation) => Self::join(invitation, options, now),
             None => Self::make(disk, options, now),
         }
+    }
+
+    /// The run that all ranks of a launch join; `None` for a process that is alone.
+    fn meet(disk: &mut dyn Disk, options: &Options, now: &Anchor) -> Option<Invitation> {
+        let launch = options.launch.as_ref()?;
+        let (_, _, made) =
+            make_run(disk, options, &options.began.unwrap_or(*now), LogName::Rank(launch.rank));
+        Invitation::to(&made.ok()?)
     }
 
     fn join(invitation: Invitation, options: &Options, now: Anchor) -> Self {
@@ -88,8 +97,8 @@ impl Place {
 
     fn make(disk: &mut dyn Disk, options: &Options, now: Anchor) -> Self {
         let began = options.began.unwrap_or(now);
-        let (meta, folder, made) = make_run(disk, options, &began);
         let log = LogName::Rank(options.rank);
+        let (meta, folder, made) = make_run(disk, options, &began, log);
         let (covers_program, process) = (options.began.is_some(), ProcessIdentity::current());
         Self {
             began,
@@ -118,11 +127,12 @@ impl Place {
     }
 }
 
-/// The run's description and folder, and whether they could be made.
+/// The run's description and folder, and whether they could be made; of a launch the one its ranks share.
 pub(crate) fn make_run(
     disk: &mut dyn Disk,
     options: &Options,
     began: &Anchor,
+    log: LogName,
 ) -> (RunMeta, PathBuf, io::Result<PathBuf>) {
     let root = options.root.clone().or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
     let root = root.unwrap_or_else(|| PathBuf::from(".laptime"));
@@ -131,7 +141,11 @@ pub(crate) fn make_run(
     let machine = machine::describe();
     let mut meta = RunMeta { started_real_ns: began.real_ns, machine, ..options.meta.clone() };
     meta.ranks = meta.ranks.max(1);
-    let made = Catalogue::at(&root).create(disk, &mut meta);
+    let catalogue = Catalogue::at(&root);
+    let made = match &options.launch {
+        Some(launch) => catalogue.create_shared(disk, &mut meta, &launch.name, log),
+        None => catalogue.create(disk, &mut meta),
+    };
     let folder = root.join(&meta.id);
     (meta, folder, made)
 }

@@ -1,38 +1,125 @@
 //! Which of several processes that train together this one is, as its launcher tells.
 
-/// Variables of launchers: this process' rank, and how many there are.
-const LAUNCHERS: [(&str, &str); 3] = [
-    ("RANK", "WORLD_SIZE"),
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("SLURM_PROCID", "SLURM_NTASKS"),
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use laptime_store::ProcessIdentity;
+
+/// What a launcher tells the processes it starts.
+struct Launcher {
+    /// The variables with this process' rank and the number of ranks.
+    rank: (&'static str, &'static str),
+    /// Variables that together are the same in all ranks of one launch.
+    shared: &'static [&'static str],
+    /// The one of them that no other launch has, unless its value says nothing.
+    unique: &'static str,
+}
+
+const LAUNCHERS: [Launcher; 3] = [
+    Launcher {
+        rank: ("RANK", "WORLD_SIZE"),
+        shared: &["TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT"],
+        unique: "TORCHELASTIC_RUN_ID",
+    },
+    Launcher {
+        rank: ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        shared: &["PMIX_NAMESPACE"],
+        unique: "PMIX_NAMESPACE",
+    },
+    Launcher {
+        rank: ("SLURM_PROCID", "SLURM_NTASKS"),
+        shared: &["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"],
+        unique: "SLURM_JOB_ID",
+    },
 ];
+/// What torchrun calls a launch that was given no name.
+const NO_NAME: &str = "none";
+
+/// One of several processes that were launched to train together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// This process' rank.
+    pub rank: u32,
+    /// How many ranks there are, two or more.
+    pub ranks: u32,
+    /// A name for the launch: the same in all its ranks, and in no other launch.
+    pub name: String,
+}
+
+impl Launch {
+    /// What the environment says; `None` for a process that is alone.
+    #[must_use]
+    pub fn from_environment() -> Option<Self> {
+        Self::from(|name| std::env::var(name).ok(), &ProcessIdentity::parent())
+    }
+
+    fn from(variable: impl Fn(&str) -> Option<String>, parent: &ProcessIdentity) -> Option<Self> {
+        let (launcher, rank, ranks) = told(&variable)?;
+        let mut hasher = DefaultHasher::new();
+        for name in launcher.shared {
+            (name, variable(name)).hash(&mut hasher);
+        }
+        let is_unique = variable(launcher.unique).is_some_and(|id| !id.is_empty() && id != NO_NAME);
+        if !is_unique {
+            // Ranks of one launch on one machine have one parent: the launcher.
+            (parent.pid, parent.pid_start, &parent.boot_id).hash(&mut hasher);
+        }
+        let name = format!("{:016x}", hasher.finish());
+        (ranks > 1).then_some(Self { rank, ranks, name })
+    }
+}
 
 /// The rank of this process and the number of ranks; 0 of 1 when it is alone.
 #[must_use]
 pub fn rank_from_environment() -> (u32, u32) {
-    rank_from(|name| std::env::var(name).ok())
+    told(&|name: &str| std::env::var(name).ok()).map_or((0, 1), |(_, rank, ranks)| (rank, ranks))
 }
 
-fn rank_from(variable: impl Fn(&str) -> Option<String>) -> (u32, u32) {
+/// The launcher that tells both numbers is believed.
+fn told(variable: &impl Fn(&str) -> Option<String>) -> Option<(&'static Launcher, u32, u32)> {
     let number = |name| variable(name)?.trim().parse::<u32>().ok();
-    let told = LAUNCHERS.into_iter().find_map(|(rank, ranks)| Some((number(rank)?, number(ranks)?)));
-    told.filter(|(rank, ranks)| rank < ranks).unwrap_or((0, 1))
+    let told =
+        |launcher: &'static Launcher| Some((launcher, number(launcher.rank.0)?, number(launcher.rank.1)?));
+    LAUNCHERS.iter().find_map(told).filter(|(_, rank, ranks)| rank < ranks)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(variables: &[(&str, &str)]) -> (u32, u32) {
-        rank_from(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into()))
+    fn launch(variables: &[(&str, &str)], parent: u32) -> Option<Launch> {
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        Launch::from(variable, &ProcessIdentity { pid: parent, ..ProcessIdentity::default() })
+    }
+
+    fn rank(variables: &[(&str, &str)]) -> Option<(u32, u32)> {
+        launch(variables, 1).map(|launch| (launch.rank, launch.ranks))
     }
 
     #[test]
     fn the_launcher_that_tells_both_numbers_is_believed() {
-        assert_eq!(told(&[]), (0, 1));
-        assert_eq!(told(&[("RANK", "1"), ("WORLD_SIZE", "2")]), (1, 2));
-        assert_eq!(told(&[("RANK", "1")]), (0, 1));
-        assert_eq!(told(&[("SLURM_PROCID", "3"), ("SLURM_NTASKS", "4")]), (3, 4));
-        assert_eq!(told(&[("RANK", "7"), ("WORLD_SIZE", "2")]), (0, 1));
+        assert_eq!(rank(&[]), None);
+        assert_eq!(rank(&[("RANK", "1"), ("WORLD_SIZE", "2")]), Some((1, 2)));
+        assert_eq!(rank(&[("RANK", "0"), ("WORLD_SIZE", "1")]), None);
+        assert_eq!(rank(&[("RANK", "1")]), None);
+        assert_eq!(rank(&[("SLURM_PROCID", "3"), ("SLURM_NTASKS", "4")]), Some((3, 4)));
+        assert_eq!(rank(&[("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")]), Some((3, 4)));
+        assert_eq!(rank(&[("RANK", "7"), ("WORLD_SIZE", "2")]), None);
+    }
+
+    #[test]
+    fn ranks_of_one_launch_have_one_name_for_it_and_other_launches_another() {
+        let name = |rank, port, id, parent| {
+            let told =
+                [("RANK", rank), ("WORLD_SIZE", "2"), ("MASTER_PORT", port), ("TORCHELASTIC_RUN_ID", id)];
+            launch(&told, parent).unwrap().name
+        };
+        assert_eq!(name("0", "29500", "none", 7), name("1", "29500", "none", 7));
+        assert_ne!(name("0", "29500", "none", 7), name("0", "29500", "none", 8));
+        assert_ne!(name("0", "29500", "none", 7), name("0", "29501", "none", 7));
+        // A launch over several machines has a launcher on each, and a name that tells it from others.
+        assert_eq!(name("0", "29500", "job", 7), name("1", "29500", "job", 8));
+        assert_ne!(name("0", "29500", "job", 7), name("0", "29500", "next", 7));
     }
 }

@@ -22,9 +22,11 @@ use crate::fork;
 use crate::lane::Lane;
 use crate::place::Place;
 use crate::probe::{self, Probes, RealSystem};
+use crate::rank::Launch;
 use crate::session;
 use crate::span_cost::measure_span_cost_ns;
 use crate::thread_lane::current_lane;
+use crate::worker::worker;
 
 /// Threads that can record at once; those beyond the ring's lanes lose up to 100 ms when killed.
 const MAX_LANES: usize = 64;
@@ -235,6 +237,8 @@ pub struct Options {
     pub rank: u32,
     /// The folder of a run to join; `LAPTIME_RUN` when not given. Without either a new run is made.
     pub join: Option<PathBuf>,
+    /// The launch this process is one rank of: its ranks share the run that is made.
+    pub launch: Option<Launch>,
     /// When the program began, from [`anchor`](crate::anchor) in its first line: the run then covers the
     /// whole program, and what it used and counted before the recorder's start. Else the recorder's start.
     pub began: Option<Anchor>,
@@ -289,6 +293,7 @@ impl Recorder {
         let Some((ring, ring_trouble)) = make_ring(&identity) else { return Self::idle() };
         let mut facts = process_facts(&identity);
         facts.parent = place.is_beside_another().then(parent_pid);
+        facts.worker = worker();
         facts.ring = ring.name();
         facts.told = place.told.clone();
         let ring_path = ring.path().map(Path::to_owned);

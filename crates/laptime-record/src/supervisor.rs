@@ -42,6 +42,8 @@ pub struct ChildUsage {
 pub struct Supervisor {
     run: io::Result<PathBuf>,
     meta: RunMeta,
+    log_name: LogName,
+    is_shared: bool,
     began: Anchor,
     anchor_due_ns: u64,
     probes: TreeProbes,
@@ -54,8 +56,9 @@ impl Supervisor {
     #[must_use]
     pub fn start(options: &Options) -> Self {
         let first = clock::anchor();
-        let (meta, folder, run) = make_run(&mut RealDisk, options, &first);
-        let mut writer = LogWriter::named(Box::new(RealDisk), &folder, LogName::Supervisor);
+        let log_name = LogName::Supervisor { rank: options.rank };
+        let (meta, folder, run) = make_run(&mut RealDisk, options, &first, log_name);
+        let mut writer = LogWriter::named(Box::new(RealDisk), &folder, log_name);
         if let Err(error) = &run {
             writer.blame(error);
         }
@@ -65,7 +68,8 @@ impl Supervisor {
         let writer = spawn_writer(writer, batches);
         let began = clock::anchor();
         let anchor_due_ns = began.monotonic_ns + ANCHOR_EVERY_NS;
-        let supervisor = Self { run, meta, began, anchor_due_ns, probes, log, writer };
+        let is_shared = options.launch.is_some();
+        let supervisor = Self { run, meta, log_name, is_shared, began, anchor_due_ns, probes, log, writer };
         supervisor.begin(ns_per_tick);
         supervisor
     }
@@ -73,6 +77,7 @@ impl Supervisor {
     fn begin(&self, ns_per_tick: f64) {
         let process = ProcessIdentity::current();
         let facts = ProcessFacts {
+            rank: self.log_name.rank(),
             role: Role::Supervisor,
             pid: process.pid,
             boot_id: process.boot_id,
@@ -147,14 +152,16 @@ impl Supervisor {
         // A disk that is stuck must not hang the end of a command.
         let writer = self.writer.recv_timeout(FINISH_PATIENCE).ok();
         let unsaved = writer.and_then(LogWriter::into_unsaved);
-        Finished { run: self.run.ok(), unsaved, meta: self.meta, log: LogName::Supervisor }
+        Finished { run: self.run.ok(), unsaved, meta: self.meta, log: self.log_name }
     }
 
-    /// Takes everything back: the command could not be started, so there was no run.
+    /// Takes everything back: the command could not be started, so there was no run, unless other ranks
+    /// have a part in it.
     pub fn abandon(self) {
         drop(self.log);
         let _ = self.writer.recv_timeout(FINISH_PATIENCE);
-        if let Ok(run) = &self.run
+        if let Ok(run) = self.run.as_ref()
+            && !self.is_shared
             && let Some(root) = run.parent()
         {
             // A folder that cannot be removed now can be with `laptime runs remove`.

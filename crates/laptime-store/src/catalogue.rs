@@ -59,9 +59,7 @@ impl Catalogue {
     /// # Errors
     /// When the folder or the run's description cannot be written.
     pub fn create(&self, disk: &mut dyn Disk, meta: &mut RunMeta) -> io::Result<PathBuf> {
-        meta.id = new_id(meta.started_real_ns)?;
-        let starter = ProcessIdentity::current();
-        (meta.pid, meta.boot_id, meta.pid_start) = (starter.pid, starter.boot_id, starter.pid_start);
+        describe_start(meta)?;
         let run = self.root.join(&meta.id);
         disk.create_folder(&run)?;
         let description = serde_json::to_vec_pretty(meta)?;
@@ -72,12 +70,12 @@ impl Catalogue {
         Ok(run)
     }
 
-    fn keep_out_of_git(&self) -> io::Result<()> {
+    pub(crate) fn keep_out_of_git(&self) -> io::Result<()> {
         let path = self.root.join(".gitignore");
         if path.exists() { Ok(()) } else { fs::write(path, "*\n") }
     }
 
-    fn point_latest_to(&self, id: &str) -> io::Result<()> {
+    pub(crate) fn point_latest_to(&self, id: &str) -> io::Result<()> {
         let unfinished = self.root.join(format!("{LATEST}-{id}"));
         symlink(id, &unfinished)?;
         fs::rename(&unfinished, self.root.join(LATEST))
@@ -150,6 +148,7 @@ impl Catalogue {
     /// When its files cannot be removed.
     pub fn discard(&self, run: &Path) -> Result<(), StoreError> {
         fs::remove_dir_all(run).map_err(|error| StoreError::io("removing", run, error))?;
+        self.forget_launches_of(run);
         match self.list()?.pop() {
             Some(newest) => self.point_latest_to(&newest.meta.id),
             None => fs::remove_file(self.root.join(LATEST)),
@@ -189,6 +188,14 @@ impl RunEntry {
 pub(crate) fn new_id(started_real_ns: u64) -> io::Result<String> {
     let random = random_name()?;
     Ok(format!("{}-{}", utc(started_real_ns), random.get(..8).unwrap_or(&random)))
+}
+
+/// Gives a new run its id, and says who starts it.
+pub(crate) fn describe_start(meta: &mut RunMeta) -> io::Result<()> {
+    meta.id = new_id(meta.started_real_ns)?;
+    let starter = ProcessIdentity::current();
+    (meta.pid, meta.boot_id, meta.pid_start) = (starter.pid, starter.boot_id, starter.pid_start);
+    Ok(())
 }
 
 /// The second in UTC, in a form that sorts by time and is safe in a path.

@@ -21,6 +21,13 @@ impl ProcessIdentity {
         Self { pid, boot_id: boot_id(), pid_start: start_of(pid).unwrap_or(0) }
     }
 
+    /// The process that started the one that asks.
+    #[must_use]
+    pub fn parent() -> Self {
+        let pid = rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get().unsigned_abs());
+        Self { pid, boot_id: boot_id(), pid_start: start_of(pid).unwrap_or(0) }
+    }
+
     /// Whether it still runs on this machine.
     #[must_use]
     pub fn is_alive(&self) -> bool {

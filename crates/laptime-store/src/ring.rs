@@ -102,6 +102,15 @@ impl Ring {
     /// # Errors
     /// When shared memory is missing, full, or too small to take from.
     pub fn create(identity: &RingIdentity) -> io::Result<Self> {
+        let made = Self::create_once(identity);
+        match made {
+            // A laptime that ends removes the folder when it is empty, perhaps just before it is used.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::create_once(identity),
+            made => made,
+        }
+    }
+
+    fn create_once(identity: &RingIdentity) -> io::Result<Self> {
         let folder = ring_directory();
         RealDisk.create_folder(&folder)?;
         refuse_foreign(&folder)?;

@@ -21,8 +21,12 @@ pub enum LogName {
         /// Which recorder of that process, from 1.
         recorder: u32,
     },
-    /// The process that started the command and waits for it: `supervisor`.
-    Supervisor,
+    /// The process that started the command and waits for it: `supervisor`, or `supervisor-RRRRR` where
+    /// every rank has one.
+    Supervisor {
+        /// The rank of the command.
+        rank: u32,
+    },
 }
 
 impl Default for LogName {
@@ -47,8 +51,7 @@ impl LogName {
     #[must_use]
     pub fn rank(&self) -> u32 {
         match self {
-            Self::Rank(rank) | Self::Joined { rank, .. } => *rank,
-            Self::Supervisor => 0,
+            Self::Rank(rank) | Self::Joined { rank, .. } | Self::Supervisor { rank } => *rank,
         }
     }
 
@@ -58,13 +61,15 @@ impl LogName {
             Self::Joined { rank, pid, pid_start, recorder } => {
                 format!("rank-{rank:05}-{pid}-{pid_start}-{recorder}")
             }
-            Self::Supervisor => "supervisor".to_owned(),
+            Self::Supervisor { rank: 0 } => "supervisor".to_owned(),
+            Self::Supervisor { rank } => format!("supervisor-{rank:05}"),
         }
     }
 
     fn parse(stem: &str) -> Option<Self> {
-        if stem == "supervisor" {
-            return Some(Self::Supervisor);
+        if let Some(rank) = stem.strip_prefix("supervisor") {
+            let rank = if rank.is_empty() { 0 } else { rank.strip_prefix('-')?.parse().ok()? };
+            return Some(Self::Supervisor { rank });
         }
         let mut parts = stem.strip_prefix("rank-")?.split('-');
         let rank = parts.next()?.parse().ok()?;
@@ -109,7 +114,8 @@ mod tests {
         for (log, name) in [
             (LogName::Rank(3), "rank-00003.000012.ltlog"),
             (joined, "rank-00003-4711-99-1.000012.ltlog"),
-            (LogName::Supervisor, "supervisor.000012.ltlog"),
+            (LogName::Supervisor { rank: 0 }, "supervisor.000012.ltlog"),
+            (LogName::Supervisor { rank: 7 }, "supervisor-00007.000012.ltlog"),
         ] {
             let path = segment_path(Path::new("run"), &log, 12);
             assert_eq!(path, Path::new("run").join(name));

@@ -9,6 +9,9 @@ use crate::{DataSource, ModelKind, Plan, TrainError, Until};
 /// Rows looked at together when labels are checked.
 const CHECKED_AT_ONCE: usize = 1024;
 
+/// A mistyped number should not list the weights of a billion layers.
+const MOST_LAYERS: usize = 1_000;
+
 /// Refuses settings that cannot train, whatever the data.
 pub(crate) fn check_settings(plan: &Plan) -> Result<(), TrainError> {
     check_counts(plan)?;
@@ -48,11 +51,13 @@ fn check_numbers(plan: &Plan) -> Result<(), TrainError> {
         let wrong = value.filter(|value| !inside(*value));
         wrong.map_or(Ok(()), |value| Err(TrainError::OutOfRange { setting, value, allowed }))
     };
+    let layers = Some(plan.layers as f64);
     let (loss, accuracy) = match plan.until {
         Some(Until::Loss(loss)) => (Some(loss), None),
         Some(Until::Accuracy(accuracy)) => (None, Some(accuracy)),
         None => (None, None),
     };
+    outside("layers", layers, "at most 1000", |layers| layers <= MOST_LAYERS as f64)?;
     outside("dropout", Some(plan.dropout), "from 0 to below 1", |share| (0.0..1.0).contains(&share))?;
     outside("clip", plan.clip, "a number above 0", |norm| norm.is_finite() && norm > 0.0)?;
     outside("weight-decay", plan.weight_decay, "a number of at least 0", |x| x.is_finite() && x >= 0.0)?;

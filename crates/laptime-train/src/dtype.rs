@@ -30,6 +30,11 @@ impl Dtype {
             Self::Bf16 => "bf16",
         }
     }
+
+    /// How many times the memory of 32 bits it takes; what is converted to 16 bits takes no less.
+    pub(crate) fn memory_factor(self) -> u64 {
+        if self == Self::F64 { 2 } else { 1 }
+    }
 }
 
 impl fmt::Display for Dtype {

@@ -244,6 +244,7 @@ impl TrainError {
                 format!("choose {}", names.join(" or "))
             }
             Self::OutOfRange { setting, .. } => match *setting {
+                "layers" => "choose fewer `--layers`".to_owned(),
                 "dropout" => "`--dropout 0.1` drops a tenth".to_owned(),
                 "clip" => "`--clip 1` is usual".to_owned(),
                 "until-loss" => "`--until-loss 0.1` ends at a loss of 0.1".to_owned(),

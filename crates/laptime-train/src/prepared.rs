@@ -8,8 +8,8 @@ use crate::facts::facts;
 use crate::generated::generate;
 use crate::memory::available_bytes;
 use crate::{
-    DataSource, Engine, FlexEngine, LossKind, Model, ModelKind, ModelSpec, OptimizerSpec, Plan, Recipe,
-    Schedule, TrainError, Until, Weights,
+    DataSource, Dtype, Engine, FlexEngine, LossKind, Model, ModelKind, ModelSpec, OptimizerSpec, Plan,
+    Recipe, Schedule, TrainError, Until, Weights,
 };
 
 /// A training that is ready to start: checked, with its data at hand and its model built.
@@ -50,7 +50,7 @@ impl Prepared {
         }
         let (train, held_out) = split(data, plan.validate)?;
         let batch = batch_size(plan, train.rows())?;
-        check_memory(0, &spec, batch)?;
+        check_memory(0, &spec, batch, plan.dtype)?;
         let recipe = recipe(plan);
         let model = engine.model(&spec, &Weights::seeded(&spec, plan.seed)?, &recipe)?;
         let mut facts = facts(plan, &spec, &recipe, (train.rows(), batch))?;
@@ -139,17 +139,19 @@ fn generated(plan: &Plan, features: usize) -> Result<Dataset, TrainError> {
     let rows = plan.rows.unwrap_or_else(|| Plan::default_rows(plan.model));
     let values = rows.saturating_mul(features as u64 + 1);
     // Twice: the rows, and a copy of them where some are held out.
-    check_memory(values.saturating_mul(2 * 4), &spec(plan, features), plan.batch.unwrap_or(0))?;
+    let (bytes, batch) = (values.saturating_mul(2 * 4), plan.batch.unwrap_or(0));
+    check_memory(bytes, &spec(plan, features), batch, plan.dtype)?;
     let rows = usize::try_from(rows).map_err(|_| too_large(u64::MAX, 0))?;
     Ok(Dataset::from_table(generate(plan.model, rows, features, plan.seed)))
 }
 
 /// Refuses what cannot fit rather than letting the system end the process half-way.
-fn check_memory(data_bytes: u64, spec: &ModelSpec, batch: usize) -> Result<(), TrainError> {
+fn check_memory(data_bytes: u64, spec: &ModelSpec, batch: usize, dtype: Dtype) -> Result<(), TrainError> {
     // Weights, their gradients, two moments and a copy while they are replaced.
     let weights = spec.parameters()?.saturating_mul(5 * 4);
     let activations = spec.bytes_per_row().saturating_mul(batch as u64);
-    let needed = data_bytes.saturating_add(weights).saturating_add(activations);
+    let of_training = weights.saturating_add(activations).saturating_mul(dtype.memory_factor());
+    let needed = data_bytes.saturating_add(of_training);
     match available_bytes() {
         Some(available) if needed > available => Err(too_large(needed, available)),
         _ => Ok(()),

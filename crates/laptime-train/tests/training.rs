@@ -145,6 +145,12 @@ fn sizes_that_do_not_fit_are_refused_with_a_hint() {
     for rows in [1 << 50, u64::MAX] {
         assert!(matches!(refused(|plan| plan.rows = Some(rows), ModelKind::Mlp), TrainError::Memory { .. }));
     }
+    for kind in [ModelKind::Mlp, ModelKind::Cnn, ModelKind::Lstm, ModelKind::Transformer] {
+        let deep = refused(|plan| plan.layers = usize::MAX, kind);
+        assert!(matches!(deep, TrainError::OutOfRange { setting: "layers", .. }));
+    }
+    let long = refused(|plan| (plan.features, plan.rows) = (Some(1 << 40), Some(32)), ModelKind::Transformer);
+    assert!(matches!(long, TrainError::Memory { .. }));
     let wide = refused(|plan| (plan.width, plan.layers) = (1 << 30, 2), ModelKind::Mlp);
     assert!(matches!(wide, TrainError::Memory { .. }));
 }

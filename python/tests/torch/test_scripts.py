@@ -70,7 +70,7 @@ def test_script(expected: Expected, tmp_path: Path) -> None:
     assert "Exception ignored" not in recorded.ending.stderr
     check_counts(expected, recorded)
     check_closing(recorded)
-    check_clock(recorded)
+    check_clock(expected, recorded)
 
 
 def check_counts(expected: Expected, recorded: Recorded) -> None:
@@ -97,6 +97,8 @@ def check_counts(expected: Expected, recorded: Recorded) -> None:
     settings = fit["settings"]
     assert {name: settings.get(name) for name in expected.settings} == expected.settings
     assert ("discarded_gradients" in settings) == ("discarded_gradients" in expected.settings)
+    found = "discarded_gradients" in {finding["id"] for finding in report["findings"]}
+    assert found == ("discarded_gradients" in expected.settings)
     assert not [name for name in settings if name.startswith("hook_off")], settings
 
 
@@ -108,12 +110,13 @@ def check_closing(recorded: Recorded) -> None:
         assert sum(epoch["stages"].values()) == pytest.approx(epoch["wall_s"], rel=0.001, abs=1e-6)
 
 
-def check_clock(recorded: Recorded) -> None:
-    """Epoch times against the script's own clock; a busy machine may stop us between the two readings."""
-    pairs = list(zip(recorded.epochs, recorded.clock, strict=False))
-    apart = [
-        (epoch["wall_s"], told)
-        for epoch, told in pairs
-        if abs(epoch["wall_s"] - told) > 0.02 * told + 0.002
-    ]
-    assert len(apart) <= len(pairs) // 4, apart
+def check_clock(expected: Expected, recorded: Recorded) -> None:
+    """Every epoch against the script's own clock, which is read just outside of it."""
+    # What kept the thread from its work between the two readings is seen by the outer clock alone. A script
+    # that waits for its workers is off the CPU anyway, so only waiting for a CPU tells of it.
+    kept_from = "ready" if expected.command.startswith("workers.py") else "off"
+    for epoch, told in zip(recorded.epochs, recorded.clock, strict=False):
+        found, took = epoch["wall_s"], told["took"]
+        # The clocks themselves differ by less than a thousandth.
+        assert found <= took * 1.001 + 50e-6, (found, told)
+        assert found >= took * 0.98 - 0.002 - told[kept_from] - told["collected"], (found, told)

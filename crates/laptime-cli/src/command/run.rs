@@ -2,23 +2,27 @@
 //!
 //! The command is a child in the same process group and session with the same standard streams. It gets
 //! the signal mask and dispositions laptime was started with, and its words byte for byte. Signals that
-//! somebody sends to laptime go on to it; what the terminal sends the whole group is not sent twice.
+//! somebody sends to laptime go on to it; what the whole group was sent, by a key or a shell's `kill %1`, is
+//! not sent twice.
 //!
 //! laptime is no subreaper: a daemon that the command leaves behind goes to init as it would without us,
 //! and nobody waits for it. A command that cannot be started ends like one typed in a shell or after `env`:
 //! 127 when it is not found, 126 when it cannot be executed; nothing is written then.
 
+mod bystander;
 pub(super) mod child;
 mod ending;
 pub(super) mod environment;
+mod other_ranks;
 pub(super) mod program;
 pub(super) mod signals;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
 
 use laptime_core::{Anchor, RunMeta, Status};
-use laptime_record::{ChildUsage, Finished, Options, Supervisor};
-use laptime_store::salvage_rings_of;
+use laptime_record::{ChildUsage, Finished, Launch, Options, Supervisor};
+use laptime_store::clear_rings_of;
 
 use super::train::shown_path;
 use crate::Ending;
@@ -27,56 +31,69 @@ use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::settings::{self, Settings};
 use crate::study::Study;
-use crate::text::report_text;
+use crate::text::summary_text;
+use bystander::Bystander;
 use child::Child;
 pub(crate) use child::Ended;
 pub(crate) use ending::end_like;
 pub use signals::keep_broken_pipes_silent;
 
+/// What killed a command may be killing the processes it started: what they were doing is in their rings.
+const DYING_TOGETHER: Duration = Duration::from_millis(250);
+
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
-    program::look_up(args.program())?;
+    let words = program::words(&args.command);
+    program::look_up(program_of(&words))?;
     if settings::disabled() || settings::joined(args) {
-        return Err(child::replace_this_process(&args.command));
+        return Err(child::replace_this_process(&words));
     }
     let settings = Settings::read(args);
+    let launch = Launch::from_environment();
     let mut warning = settings.trouble.clone();
     let signals = signals::Blocked::all();
-    let supervisor = Supervisor::start(&options(args, &settings));
+    let supervisor = Supervisor::start(&options(&words, &settings, launch.clone()));
     if let Some(error) = supervisor.trouble() {
         warning = Some(format!("this run will not be kept: {error}"));
     }
     if let Some(warning) = &warning {
         screen.note(&format!("warning: {warning}"));
     }
-    let (finished, ended) = watch(args, supervisor, &signals)?;
+    let (finished, ended) = watch(&words, args.no_hooks, supervisor, &signals)?;
     if let Some(run) = &finished.run {
-        salvage_rings_of(run);
+        let patience = if matches!(ended, Ended::Signal(_)) { DYING_TOGETHER } else { Duration::ZERO };
+        clear_rings_of(run, launch.as_ref().map(|launch| launch.rank), patience);
     }
-    if !settings.quiet {
+    // Of several ranks the first speaks for all.
+    if !settings.quiet && launch.as_ref().is_none_or(|launch| launch.rank == 0) {
+        if launch.is_some() && ended == Ended::Exit(0) {
+            let _ = finished.run.as_deref().map(other_ranks::wait_for_their_end);
+        }
         show(finished, screen);
     }
     Ok(Ending::Like(ended))
 }
 
-fn options(args: &RunArgs, settings: &Settings) -> Options {
-    let command: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+fn options(words: &[OsString], settings: &Settings, launch: Option<Launch>) -> Options {
+    let command: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = settings.name.clone().unwrap_or_else(|| program::run_name(&command));
-    let meta = RunMeta { name, command, ..RunMeta::default() };
-    Options { root: Some(settings.dir.clone()), meta, ..Options::default() }
+    let (rank, ranks) = launch.as_ref().map_or((0, 1), |launch| (launch.rank, launch.ranks));
+    let meta = RunMeta { name, command, ranks, ..RunMeta::default() };
+    Options { root: Some(settings.dir.clone()), meta, rank, launch, ..Options::default() }
 }
 
 /// Starts the command and stays with it until it has ended.
 fn watch(
-    args: &RunArgs,
+    words: &[OsString],
+    no_hooks: bool,
     mut supervisor: Supervisor,
     signals: &signals::Blocked,
 ) -> Result<(Finished, Ended), Failure> {
-    let variables = environment::variables(&supervisor, args.no_hooks);
-    let child = match Child::start(&args.command, &variables, signals) {
+    let variables = environment::variables(&supervisor, no_hooks);
+    let child = match Child::start(words, &variables, signals) {
         Ok(child) => child,
         Err(error) => {
             supervisor.abandon();
-            return Err(program::not_started(args.program(), &error));
+            return Err(program::not_started(program_of(words), &error));
         }
     };
     supervisor.watch(child.pid());
@@ -92,8 +109,11 @@ fn follow(
     signals: &signals::Blocked,
 ) -> (Ended, Anchor, ChildUsage) {
     let mut next_sample = child::Timer::every_second();
+    let mut bystander = Bystander::stand();
     loop {
-        if let Some(signal) = signals.wait(next_sample.left()) {
+        let signal = signals.wait(next_sample.left());
+        let to_the_group = bystander.as_mut().map_or(0, Bystander::seen);
+        if let Some(signal) = signal.filter(|signal| !signal.is_in(to_the_group)) {
             child.forward(&signal);
         }
         match child.change() {
@@ -112,12 +132,12 @@ fn follow(
     }
 }
 
-/// The report goes to standard error: standard output is the command's alone.
+/// The summary goes to standard error: standard output is the command's alone.
 fn show(finished: Finished, screen: &Screen) {
     let kept = finished.run.as_deref().filter(|_| finished.unsaved.is_none()).map(shown_path);
     match Study::of_finished(finished).report() {
         Ok(report) => {
-            screen.note(report_text(&report, kept.as_deref(), screen.error_style()).trim_end());
+            screen.note(summary_text(&report, kept.as_deref(), screen.error_style()).trim_end());
         }
         Err(error) => screen.note(&format!("warning: could not report on the run: {error}")),
     }
@@ -136,9 +156,6 @@ impl Ended {
     }
 }
 
-impl RunArgs {
-    fn program(&self) -> &OsString {
-        static NONE: OsString = OsString::new();
-        self.command.first().unwrap_or(&NONE)
-    }
+fn program_of(words: &[OsString]) -> &OsStr {
+    words.first().map_or(OsStr::new(""), OsString::as_os_str)
 }

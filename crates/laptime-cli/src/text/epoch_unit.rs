@@ -17,8 +17,12 @@ impl EpochUnit {
         let complete = epochs.iter().filter(|epoch| epoch.complete).map(|epoch| epoch.wall_s);
         let shortest = complete.fold(f64::INFINITY, f64::min);
         let any = epochs.iter().map(|epoch| epoch.wall_s).fold(0.0, f64::max);
-        let wall = if shortest.is_finite() { shortest } else { any };
-        let (name, seconds) = match wall {
+        Self::telling(if shortest.is_finite() { shortest } else { any })
+    }
+
+    /// The largest unit that still tells this time in three digits, seconds.
+    pub(crate) fn telling(seconds: f64) -> Self {
+        let (name, seconds) = match seconds {
             w if w >= 360_000.0 => ("h", 3600.0),
             w if w >= 6_000.0 => ("min", 60.0),
             w if w >= 1.0 => ("s", 1.0),
@@ -30,7 +34,12 @@ impl EpochUnit {
 
     /// Decimals that give the longest of these epochs three digits.
     pub(crate) fn decimals(&self, epochs: &[&EpochSummary]) -> usize {
-        let longest = epochs.iter().map(|epoch| epoch.wall_s / self.seconds).fold(0.0, f64::max);
+        self.decimals_of(epochs.iter().map(|epoch| epoch.wall_s).fold(0.0, f64::max))
+    }
+
+    /// Decimals that give this time three digits, seconds.
+    pub(crate) fn decimals_of(&self, longest: f64) -> usize {
+        let longest = longest / self.seconds;
         if longest >= 99.95 { 0 } else { 1 + usize::from(longest < 9.995) }
     }
 

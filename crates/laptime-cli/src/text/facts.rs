@@ -1,12 +1,13 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-use laptime_analyse::{LedgerRow, OpenStageSummary, Report, TargetSummary};
+use laptime_analyse::{LedgerRow, Report, TargetSummary};
 use laptime_core::{Status, display_name};
 
 use super::fits::{epoch_times, flops_per_sample};
 use super::style::{Emphasis, Style};
 use super::units;
 use super::words::{metric_value, stage_name};
+use super::workers::workers_line;
 use super::wrap::{shown, wrapped};
 
 /// Letters the labels take, so that all facts begin in one column.
@@ -31,30 +32,17 @@ pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
         ("memory", memory(report)),
         ("machine", machine(report)),
         ("threads", threads(report)),
-        ("workers", workers(report)),
+        ("workers", workers_line(report)),
         ("laptime", Some(own_cost(report))),
         ("law", report.law.as_ref().map(|law| display_name(&law.text))),
     ];
     facts.iter().filter_map(|(label, fact)| Some(labelled(label, fact.as_deref()?, style))).collect()
 }
 
-/// What the loader's worker processes did, each stage by its mean exclusive time.
-fn workers(report: &Report) -> Option<String> {
-    let workers = report.workers.as_ref()?;
-    let mut stages: Vec<(&str, f64, u64)> = Vec::new();
-    for row in workers.iter().flat_map(|worker| &worker.ledger).filter(|row| row.count > 0) {
-        match stages.iter_mut().find(|(stage, ..)| *stage == row.stage) {
-            Some((_, seconds, count)) => (*seconds, *count) = (*seconds + row.seconds, *count + row.count),
-            None => stages.push((&row.stage, row.seconds, row.count)),
-        }
-    }
-    let told = stages.iter().map(|(stage, seconds, count)| {
-        let mean = units::duration(seconds / *count as f64);
-        format!("{} {mean} ({} times)", stage_name(stage), units::count(*count))
-    });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty())
-        .then(|| format!("in {}: {}", units::counted(workers.len() as u64, "worker"), told.join(", ")))
+/// What a command used, for one that recorded nothing of itself.
+pub(crate) fn used_text(report: &Report, style: &Style) -> String {
+    let facts = [("data", Some(data(report))), ("memory", memory(report)), ("machine", machine(report))];
+    facts.iter().filter_map(|(label, fact)| Some(labelled(label, fact.as_deref()?, style))).collect()
 }
 
 /// A label and its text, wrapped under itself.
@@ -232,19 +220,4 @@ fn own_cost(report: &Report) -> String {
     let (seconds, share) = (units::duration(cost.seconds), units::percent(cost.share));
     let spans = if cost.spans > 0 { format!(" ({spans}{each})") } else { String::new() };
     format!("its own cost {seconds}, {share} of the time{spans}")
-}
-
-/// Where a dead process was: `died in backward (open for 3.20 ms)`.
-pub(crate) fn open_stages_lines(open: &[OpenStageSummary]) -> Vec<String> {
-    let mut threads: Vec<&str> = open.iter().map(|stage| stage.thread.as_str()).collect();
-    threads.dedup();
-    let lines = threads.iter().enumerate().map(|(at, thread)| {
-        let stages = open.iter().filter(|stage| stage.thread == *thread);
-        let path: Vec<String> = stages
-            .map(|open| format!("{} (open for {})", stage_name(&open.stage), units::duration(open.open_s)))
-            .collect();
-        let place = if at == 0 { String::new() } else { format!("thread {}: ", shown(thread)) };
-        format!("{place}died in {}", path.join(", within it "))
-    });
-    lines.collect()
 }

@@ -1,12 +1,14 @@
 //! From findings to the terminal: pure functions that return text, never print it.
 
 mod bar;
+mod deaths;
 mod epoch_unit;
 mod epochs;
 mod facts;
 mod fits;
 mod ledger;
 mod progress;
+mod ranks;
 mod report;
 mod runs;
 #[cfg(test)]
@@ -14,6 +16,7 @@ mod sample;
 #[cfg(test)]
 mod snapshots;
 mod style;
+mod summary;
 mod sweep;
 mod sweep_csv;
 #[cfg(test)]
@@ -22,6 +25,7 @@ mod sweep_table;
 mod table;
 mod warnings;
 mod words;
+mod workers;
 mod wrap;
 
 use laptime_core::units;
@@ -30,6 +34,7 @@ pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};
 pub(crate) use style::{Emphasis, Style};
+pub(crate) use summary::summary_text;
 pub(crate) use sweep::{sweep_heading, sweep_text};
 pub(crate) use sweep_csv::sweep_csv;
 pub(crate) use sweep_table::{sweep_markdown, sweep_table};

@@ -3,10 +3,12 @@
 use laptime_analyse::{Report, Warning};
 use laptime_core::{Status, Trouble};
 
+use super::deaths::death_lines;
 use super::epochs::epochs_text;
-use super::facts::{facts_text, open_stages_lines};
+use super::facts::facts_text;
 use super::fits::shared_facts;
 use super::ledger::ledger_text;
+use super::ranks::ranks_text;
 use super::style::{Emphasis, Style};
 use super::units;
 use super::warnings::warning_text;
@@ -19,6 +21,7 @@ pub(crate) fn report_text(report: &Report, kept: Option<&str>, style: &Style) ->
         epochs_text(report, style),
         ledger_text(&report.ledger, report.wall_s, style),
         device_ledger(report, style),
+        ranks_text(report, style),
         facts_text(report, style),
         warnings(report, style),
         verdict(report, style),
@@ -36,22 +39,30 @@ fn title(report: &Report, style: &Style) -> String {
         lines.extend(explained(&facts.join(" · "), style, Emphasis::Plain));
     }
     lines.extend(explained(&circumstances(report), style, Emphasis::Dim));
-    if let Some(message) = run.message.as_deref().filter(|_| run.status != Status::Finished) {
-        lines.extend(marked("because", &shown(message), Emphasis::Bad, style));
-    }
-    for place in open_stages_lines(&report.open_stages) {
-        lines.extend(explained(&place, style, Emphasis::Bad));
-    }
+    lines.extend(why(report, style));
     ended(&lines)
 }
 
-fn painted_title(report: &Report, style: &Style) -> Vec<String> {
-    let (status, paint) = match report.run.status {
+/// Why it did not finish, and where its processes were.
+pub(super) fn why(report: &Report, style: &Style) -> Vec<String> {
+    let message = report.run.message.as_deref().filter(|_| report.run.status != Status::Finished);
+    let because = message.map(|message| marked("because", &shown(message), Emphasis::Bad, style));
+    let died = death_lines(report).into_iter().flat_map(|place| explained(&place, style, Emphasis::Bad));
+    because.into_iter().flatten().chain(died).collect()
+}
+
+/// A status and how it is painted.
+pub(super) fn status_word(status: Status) -> (&'static str, Emphasis) {
+    match status {
         Status::Running => ("running", Emphasis::Notice),
         Status::Finished => ("finished", Emphasis::Good),
         Status::Failed => ("failed", Emphasis::Bad),
         Status::Killed => ("killed", Emphasis::Bad),
-    };
+    }
+}
+
+fn painted_title(report: &Report, style: &Style) -> Vec<String> {
+    let (status, paint) = status_word(report.run.status);
     let name = shortened(&shown(&report.run.name), style.width * 2 / 5);
     let text = format!("{name} · {status} · {} · {}", epochs_done(report), units::duration(report.wall_s));
     let left = report.time_left.map(|left| {
@@ -70,7 +81,7 @@ fn painted_title(report: &Report, style: &Style) -> Vec<String> {
 }
 
 /// `3 epochs`, `1 of 3 epochs`, `6 epochs in 3 fits`.
-fn epochs_done(report: &Report) -> String {
+pub(super) fn epochs_done(report: &Report) -> String {
     let done: u64 = report.fits.iter().map(|fit| fit.epochs).sum();
     let planned: Option<u64> = report.fits.iter().map(|fit| fit.planned_epochs).sum();
     let epochs = match planned {
@@ -120,7 +131,7 @@ fn device_ledger(report: &Report, style: &Style) -> String {
 }
 
 /// Before the verdict, which is to be read with them in mind.
-fn warnings(report: &Report, style: &Style) -> String {
+pub(super) fn warnings(report: &Report, style: &Style) -> String {
     let mut lines = Vec::new();
     for warning in &report.warnings {
         lines.extend(marked("warning", &warning_text(warning), Emphasis::Notice, style));
@@ -128,7 +139,7 @@ fn warnings(report: &Report, style: &Style) -> String {
     ended(&lines)
 }
 
-fn verdict(report: &Report, style: &Style) -> String {
+pub(super) fn verdict(report: &Report, style: &Style) -> String {
     let mut lines = Vec::new();
     for (at, finding) in report.findings.iter().enumerate() {
         let mark = if at == 0 { "verdict" } else { "also" };
@@ -147,7 +158,7 @@ fn ending(report: &Report, kept: Option<&str>, style: &Style) -> String {
     ended(&lines)
 }
 
-fn not_kept(warnings: &[Warning]) -> String {
+pub(super) fn not_kept(warnings: &[Warning]) -> String {
     let because = warnings.iter().find_map(|warning| match warning {
         Warning::Trouble { trouble: Trouble::LogNotWritten { because, .. } } => Some(shown(because)),
         _ => None,
@@ -156,7 +167,7 @@ fn not_kept(warnings: &[Warning]) -> String {
 }
 
 /// A sentence after a painted mark, hanging under itself.
-fn marked(mark: &str, text: &str, paint: Emphasis, style: &Style) -> Vec<String> {
+pub(super) fn marked(mark: &str, text: &str, paint: Emphasis, style: &Style) -> Vec<String> {
     let mut lines = wrapped(text, style.width, &format!("{mark}: "), "  ");
     if let Some(first) = lines.first_mut() {
         *first = first.replacen(mark, &style.paint(mark, paint), 1);
@@ -164,10 +175,10 @@ fn marked(mark: &str, text: &str, paint: Emphasis, style: &Style) -> Vec<String>
     lines.iter().map(|line| style.fitted(line)).collect()
 }
 
-fn explained(text: &str, style: &Style, paint: Emphasis) -> Vec<String> {
+pub(super) fn explained(text: &str, style: &Style, paint: Emphasis) -> Vec<String> {
     wrapped(text, style.width, "", "  ").iter().map(|line| style.paint(&style.fitted(line), paint)).collect()
 }
 
-fn ended(lines: &[String]) -> String {
+pub(super) fn ended(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }

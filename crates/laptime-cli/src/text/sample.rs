@@ -27,6 +27,8 @@ pub(crate) fn nothing() -> Report {
         fits: Vec::new(),
         epochs: Vec::new(),
         steps: None,
+        ranks: None,
+        slowest_rank: None,
         workers: None,
         threads: Vec::new(),
         memory: Memory::default(),
@@ -36,6 +38,7 @@ pub(crate) fn nothing() -> Report {
         overhead: Overhead::default(),
         law: None,
         open_stages: Vec::new(),
+        deaths: Vec::new(),
         findings: Vec::new(),
         warnings: Vec::new(),
     }
@@ -74,13 +77,31 @@ pub(crate) fn killed() -> Report {
     last.metrics.clear();
     settle(&mut report);
     (report.fits[0].epochs, report.fits[0].planned_epochs) = (1, Some(3));
-    report.open_stages =
-        vec![OpenStageSummary { thread: "main".to_owned(), stage: "backward".to_owned(), open_s: 3.2e-3 }];
+    report.deaths = vec![death()];
+    report.open_stages = report.deaths[0].open_stages.clone();
     report.warnings = vec![
         Warning::SpansDropped { count: 1203 },
         Warning::Trouble { trouble: Trouble::DamagedLog { file: "0.log".to_owned(), bytes: 4096 } },
     ];
     report
+}
+
+/// The only rank, in the middle of its second epoch.
+pub(crate) fn death() -> Death {
+    Death {
+        part: Part::Rank,
+        rank: 0,
+        worker: None,
+        pid: 4711,
+        fit: Some(0),
+        epoch: Some(1),
+        step: Some(1204),
+        open_stages: vec![OpenStageSummary {
+            thread: "main".to_owned(),
+            stage: "backward".to_owned(),
+            open_s: 3.2e-3,
+        }],
+    }
 }
 
 /// Stopped by an error before the first epoch.
@@ -124,11 +145,50 @@ pub(crate) fn several() -> Report {
     report
 }
 
+/// Two workers load for it, started anew for each of its three epochs.
+pub(crate) fn with_workers() -> Report {
+    let mut report = finished();
+    report.fits[0].settings.insert("num_workers".to_owned(), "2".to_owned());
+    let ledger = vec![
+        row("fetch", 71.0, 0.6, 1000),
+        row("transform", 38.0, 0.3, 32_000),
+        row("collate", 9.0, 0.1, 1000),
+        row("idle", 1.0, 0.0, 0),
+    ];
+    report.workers = Some((0..6).map(|index| WorkerSummary { index, ledger: ledger.clone() }).collect());
+    report
+}
+
+/// Two ranks of which the second works longer.
+pub(crate) fn two_ranks() -> Report {
+    let mut report = finished();
+    report.run.ranks = 2;
+    let rank = |rank: u32, slower: f64| {
+        let mut ledger = report.ledger.clone();
+        let work: f64 = ledger.iter().map(|row| row.seconds).sum();
+        ledger.iter_mut().for_each(|row| row.seconds *= slower);
+        ledger.push(row("communication", work * (2.0 - slower), 0.0, 9375));
+        RankSummary {
+            rank,
+            status: Status::Finished,
+            wall_s: work * 2.0,
+            ledger,
+            steps: 9375,
+            samples_per_s: Some(13_223.0),
+            work_s: Some(1.21e-3 * slower),
+        }
+    };
+    report.ranks = Some(vec![rank(0, 1.0), rank(1, 1.4)]);
+    report.slowest_rank = Some(1);
+    report
+}
+
 /// In the middle of its second epoch.
 pub(crate) fn running() -> Report {
     let mut report = killed();
     report.run.status = Status::Running;
     report.open_stages.clear();
+    report.deaths.clear();
     report.warnings.clear();
     report.time_left = Some(Estimate { mean: 12.2, low: 11.1, high: 14.3, level: 0.9 });
     report
@@ -169,6 +229,8 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("several fits", several()),
         ("many epochs", trained(200, 3125)),
         ("running", running()),
+        ("two ranks", two_ranks()),
+        ("workers", with_workers()),
         ("odd", odd()),
     ]
 }

@@ -37,6 +37,12 @@ impl Tracked {
         unsafe { libc::kill(self.pid(), signal) };
     }
 
+    /// As a shell's `kill %1`, for one that leads a group of its own.
+    pub(crate) fn signal_group(&self, signal: i32) {
+        // SAFETY: as above.
+        unsafe { libc::kill(-self.pid(), signal) };
+    }
+
     fn change(&self, options: i32) -> ExitStatus {
         let mut word = 0;
         // SAFETY: a live pointer and a child of this process.

@@ -3,7 +3,7 @@
 use burn::prelude::{Module, Tensor};
 use burn::tensor::activation::sigmoid;
 
-use super::recurrent::{Gates, State, part};
+use super::recurrent::{Gates, State, part, tanh};
 
 /// Gates decide what enters the memory, what stays in it and what is shown of it.
 #[derive(Module, Debug)]
@@ -17,8 +17,8 @@ impl Lstm {
         let [_, width] = state.hidden.dims();
         let gates = projected + self.gates.of_state(state);
         let (enter, stay) = (sigmoid(part(&gates, 0, 1, width)), sigmoid(part(&gates, 1, 1, width)));
-        let (candidate, show) = (part(&gates, 2, 1, width).tanh(), sigmoid(part(&gates, 3, 1, width)));
+        let (candidate, show) = (tanh(part(&gates, 2, 1, width)), sigmoid(part(&gates, 3, 1, width)));
         let memory = stay * state.memory.clone() + enter * candidate;
-        State { hidden: show * memory.clone().tanh(), memory }
+        State { hidden: show * tanh(memory.clone()), memory }
     }
 }

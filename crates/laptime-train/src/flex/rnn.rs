@@ -1,9 +1,8 @@
 //! The plain recurrent cell.
 
-use burn::prelude::Module;
-use burn::prelude::Tensor;
+use burn::prelude::{Module, Tensor};
 
-use super::recurrent::{Gates, State};
+use super::recurrent::{Gates, State, tanh};
 
 /// The new state is the tanh of input and old state.
 #[derive(Module, Debug)]
@@ -13,7 +12,7 @@ pub(super) struct Rnn {
 
 impl Rnn {
     pub(super) fn step(&self, projected: Tensor<2>, state: &State) -> State {
-        let hidden = (projected + self.gates.of_state(state)).tanh();
+        let hidden = tanh(projected + self.gates.of_state(state));
         State { hidden, memory: state.memory.clone() }
     }
 }

@@ -35,8 +35,8 @@ if "method" in sys.argv:
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 
 for epoch in range(3):
-    began = now()
     model.train()
+    began = now()
     for inputs, target in loader:
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(model(inputs), target)

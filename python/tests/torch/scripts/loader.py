@@ -18,8 +18,8 @@ criterion = nn.CrossEntropyLoss()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 
 for epoch in range(3):
-    began = now()
     model.train()
+    began = now()
     total = 0.0
     for inputs, labels in train:
         optimizer.zero_grad()

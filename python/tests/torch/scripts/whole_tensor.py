@@ -16,8 +16,8 @@ opt = torch.optim.SGD(model.parameters(), lr=0.01)
 
 def main() -> None:
     for epoch in range(20):
-        began = now()
         model.train()
+        began = now()
         pred = model(X)
         loss = F.mse_loss(pred, Y)
         opt.zero_grad()

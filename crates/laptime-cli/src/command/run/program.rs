@@ -1,7 +1,7 @@
 //! The program to run: whether it is there, and what a run of it is called.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -15,6 +15,9 @@ const EXIT_NOT_FOUND: u8 = 127;
 /// What shells and `env` end with when the command cannot be executed.
 const EXIT_NOT_EXECUTABLE: u8 = 126;
 
+/// Names the Python that laptime runs in; set by the Python package.
+const PYTHON_VARIABLE: &str = "LAPTIME_PYTHON";
+
 /// Refuses a program that is not there or cannot be executed, before anything is written.
 pub(in crate::command) fn look_up(program: &OsStr) -> Result<(), Failure> {
     let candidates = candidates(program);
@@ -26,6 +29,24 @@ pub(in crate::command) fn look_up(program: &OsStr) -> Result<(), Failure> {
         Some(path) => Err(not_executable(program, path)),
         None => Err(not_found(program)),
     }
+}
+
+/// The words that are run: a Python script that cannot be executed itself is given to Python.
+pub(super) fn words(typed: &[OsString]) -> Vec<OsString> {
+    let is_script = typed.first().is_some_and(|program| {
+        let path = Path::new(program);
+        let is_python = path.extension().is_some_and(|ending| ending == "py") && path.is_file();
+        is_python && !candidates(program).iter().any(|path| is_executable(path))
+    });
+    let python = is_script.then(python).flatten();
+    python.into_iter().chain(typed.iter().cloned()).collect()
+}
+
+/// The Python that laptime runs in, else the one that is found.
+fn python() -> Option<OsString> {
+    let found = |name: &&str| candidates(OsStr::new(name)).iter().any(|path| is_executable(path));
+    let own = env::var_os(PYTHON_VARIABLE).filter(|python| !python.is_empty());
+    own.or_else(|| ["python3", "python"].into_iter().find(found).map(OsString::from))
 }
 
 /// Where `execvp` looks for it: the path itself, or every folder of PATH.

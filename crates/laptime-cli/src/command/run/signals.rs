@@ -37,6 +37,13 @@ pub(in crate::command) struct Signal {
     pub(in crate::command) sender: Option<i32>,
 }
 
+impl Signal {
+    /// Whether a mask of signals, bit 0 for signal 1, has it.
+    pub(super) fn is_in(&self, mask: u64) -> bool {
+        u32::try_from(self.number - 1).is_ok_and(|bit| bit < 64 && mask >> bit & 1 == 1)
+    }
+}
+
 impl Blocked {
     /// Blocks every signal that can be. Must be called before any thread is started.
     pub(in crate::command) fn all() -> Self {
@@ -145,6 +152,13 @@ pub(in crate::command) fn name(signal: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mask_has_the_signals_whose_bits_are_set() {
+        let signal = |number| Signal { number, sender: None };
+        assert!(signal(libc::SIGHUP).is_in(1) && signal(64).is_in(1 << 63));
+        assert!(!signal(libc::SIGINT).is_in(1) && !signal(0).is_in(u64::MAX));
+    }
 
     #[test]
     fn names_stand_at_their_numbers() {

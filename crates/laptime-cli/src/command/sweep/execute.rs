@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use laptime_analyse::sweep::{MachineDuring, Measured, Outcome, Plan, Repeat, Taint, Turn};
 use laptime_core::{RunMeta, units};
 use laptime_record::{ChildUsage, Options, Supervisor, anchor};
-use laptime_store::salvage_rings_of;
+use laptime_store::clear_rings_of;
 
 use super::conduct::Attempt;
 use super::machine::{Machine, own_cpu_s};
@@ -158,7 +158,7 @@ impl Executor<'_> {
         // What is left of it would disturb the next.
         session::end_leftovers(child.pid());
         if let Some(run) = &finished.run {
-            salvage_rings_of(run);
+            clear_rings_of(run, None, Duration::ZERO);
         }
         Ok((watched, finished))
     }

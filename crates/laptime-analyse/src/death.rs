@@ -1,0 +1,91 @@
+//! Deaths: processes of a run that did not end by themselves, and what each was doing.
+
+use laptime_core::{Role, Status, Timebase};
+
+use crate::ledger::BACKGROUND;
+use crate::process::Process;
+use crate::report::{Death, OpenStageSummary, Part};
+use crate::supervised::Supervised;
+
+/// Every process that died, those that train first, then by when they began.
+pub(crate) fn deaths(run: &Supervised<'_>, processes: &[Process]) -> Vec<Death> {
+    let status = run.status();
+    let mut died: Vec<&Process> = processes.iter().filter(|process| counts(process, status)).collect();
+    died.sort_by_key(|process| {
+        let facts = &process.facts;
+        (facts.parent.is_some(), facts.rank, facts.worker, facts.started, facts.pid)
+    });
+    died.into_iter().map(death).collect()
+}
+
+/// Whether an end without a word is a death, given how the command ended.
+///
+/// A command that ended well says so for the processes that train; how a helper ended nobody saw, so one
+/// that was idle may just have been dismissed.
+fn counts(process: &Process, status: Status) -> bool {
+    let left_silently = process.facts.role == Role::Trainer && is_gone(process);
+    let (helper, at_work) = (process.facts.parent.is_some(), is_at_work(process));
+    left_silently
+        && match status {
+            Status::Killed => true,
+            Status::Finished => helper && at_work,
+            Status::Failed | Status::Running => !helper || at_work,
+        }
+}
+
+/// Whether it ended without a word.
+fn is_gone(process: &Process) -> bool {
+    process.status() == Status::Killed && process.closed.is_none()
+}
+
+fn is_at_work(process: &Process) -> bool {
+    process.lanes.values().any(|lane| lane.state.as_ref().is_some_and(|state| state.open.len() > 1))
+}
+
+fn death(process: &Process) -> Death {
+    let fit = process.fits.iter().rev().find(|(_, fit)| fit.began.is_some() && fit.ended.is_none());
+    let epoch = fit.and_then(|(_, fit)| fit.epochs.last());
+    Death {
+        part: part(process),
+        rank: process.facts.rank,
+        worker: process.facts.worker,
+        pid: process.facts.pid,
+        fit: fit.map(|(index, _)| *index),
+        epoch: epoch.map(|epoch| epoch.index),
+        step: epoch.filter(|epoch| epoch.ended.is_none()).map(|epoch| epoch.steps),
+        open_stages: open_stages(process),
+    }
+}
+
+fn part(process: &Process) -> Part {
+    let loads = || process.names.known("fetch") && process.names.known("collate");
+    match process.facts.parent {
+        None => Part::Rank,
+        Some(_) if process.facts.worker.is_some() || loads() => Part::LoaderWorker,
+        Some(_) => Part::Process,
+    }
+}
+
+/// What was open in a process at the last instant known; other threads only where a stage of theirs was.
+pub(crate) fn open_stages(process: &Process) -> Vec<OpenStageSummary> {
+    let timebase = process.timebase();
+    let stepping = process.stepping_lane().map(|lane| lane.number);
+    let deep = |lane: &&crate::lane::Lane| {
+        Some(lane.number) == stepping || lane.state.as_ref().is_some_and(|state| state.open.len() > 1)
+    };
+    process.lanes.values().filter(deep).flat_map(|lane| of_lane(process, lane, &timebase)).collect()
+}
+
+fn of_lane(process: &Process, lane: &crate::lane::Lane, timebase: &Timebase) -> Vec<OpenStageSummary> {
+    let end = process.extent().end;
+    let summary = |(stage, start)| OpenStageSummary {
+        thread: lane.name.clone(),
+        // Where nothing trains the background has no meaning of its own.
+        stage: match BACKGROUND.contains(&stage) && !process.any_fit() {
+            true => "idle".to_owned(),
+            false => process.names.name(stage),
+        },
+        open_s: timebase.seconds(end.since(start)),
+    };
+    process.open_frames(lane).map(summary).collect()
+}

@@ -1,0 +1,20 @@
+//! Discarded: gradients that were computed and thrown away before an update could use them.
+
+use crate::process::Process;
+use crate::report::Finding;
+
+/// What stands out when a fit throws gradients away.
+///
+/// The hooks count backward passes whose gradients were cleared unused, and tell of them only where that
+/// happened at least once for each update: one left over at the end of an epoch is no news.
+pub(crate) fn discarded_gradients(process: &Process) -> Option<Finding> {
+    let (discarded, updates) = process.fits.values().find_map(|fit| {
+        let setting = |name: &str| fit.facts.settings.get(name)?.parse::<u64>().ok();
+        Some((setting("discarded_gradients").filter(|count| *count > 0)?, setting("updates")?))
+    })?;
+    let text = format!(
+        "gradients are thrown away: {discarded} backward passes were cleared unused in {updates} updates, \
+         because zero_grad() runs before each micro-batch; call it only after optimizer.step()"
+    );
+    Some(Finding { id: "discarded_gradients", text })
+}

@@ -1,0 +1,74 @@
+//! The summary after `laptime run`: the laps, the verdict and where the run is; the report has the rest.
+
+use laptime_analyse::Report;
+use laptime_core::Status;
+
+use super::epochs::epochs_text;
+use super::facts::used_text;
+use super::ledger::ledger_text;
+use super::ranks::ranks_text;
+use super::report::{ended, epochs_done, explained, not_kept, status_word, verdict, warnings, why};
+use super::style::{Emphasis, Style};
+use super::units;
+use super::workers::loader_line;
+use super::wrap::{shortened, shown, wrapped};
+
+/// The summary as text, its tables apart by an empty line. `kept` is where the run is kept on disk.
+pub(crate) fn summary_text(report: &Report, kept: Option<&str>, style: &Style) -> String {
+    let table =
+        if report.epochs.is_empty() { without_epochs(report, style) } else { epochs_text(report, style) };
+    let conclusion = [
+        warnings(report, style),
+        verdict(report, style),
+        loader_line(report).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
+        ended(&ending(report, kept, style)),
+    ];
+    let sections = [title(report, style), table, ranks_text(report, style), conclusion.concat()];
+    sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// `laptime  train.py  3 epochs  4m12s   waiting for data 61 %`, and why it did not finish.
+fn title(report: &Report, style: &Style) -> String {
+    let (status, paint) = status_word(report.run.status);
+    let name = shortened(&shown(&report.run.name), style.width * 2 / 5);
+    let mut words = vec!["laptime".to_owned(), name];
+    words.extend((report.run.status != Status::Finished).then(|| status.to_owned()));
+    words.extend((!report.fits.is_empty()).then(|| epochs_done(report)));
+    words.push(units::duration(report.wall_s));
+    let waiting = waiting(report).map(|share| format!("   waiting for data {}", units::percent(share)));
+    let text = format!("{}{}", words.join("  "), waiting.unwrap_or_default());
+    let mut lines: Vec<String> =
+        wrapped(&text, style.width, "", "  ").iter().map(|line| style.fitted(line)).collect();
+    if let Some(first) = lines.first_mut()
+        && let Some((before, after)) = first.split_once(&format!("  {status}  "))
+    {
+        // Painted after wrapping, because codes would count as letters.
+        *first = format!("{before}  {}  {after}", style.paint(status, paint));
+    }
+    lines.extend(why(report, style));
+    ended(&lines)
+}
+
+/// The share of the passes that waits for data.
+fn waiting(report: &Report) -> Option<f64> {
+    let passes: f64 = report.epochs.iter().map(|epoch| epoch.wall_s).sum();
+    let waited: f64 = report.epochs.iter().filter_map(|epoch| epoch.stages.get("data_wait")).sum();
+    (passes > 0.0).then(|| waited / passes)
+}
+
+/// The stages of a command that recorded any, else what it used.
+fn without_epochs(report: &Report, style: &Style) -> String {
+    match report.ledger.iter().any(|row| row.count > 0) {
+        true => ledger_text(&report.ledger, report.wall_s, style),
+        false => used_text(report, style),
+    }
+}
+
+fn ending(report: &Report, kept: Option<&str>, style: &Style) -> Vec<String> {
+    match kept {
+        Some(place) => {
+            explained(&format!("run kept in {}   laptime report", shown(place)), style, Emphasis::Plain)
+        }
+        None => explained(&not_kept(&report.warnings), style, Emphasis::Bad),
+    }
+}

@@ -1,0 +1,58 @@
+//! What the loader's worker processes did.
+
+use laptime_analyse::{LedgerRow, Report};
+
+use super::units;
+use super::words::stage_name;
+
+/// `inside the 2 loader workers, per batch: fetch 109 ms (dataset 71.0 ms, transform 38.0 ms), collate 9.00 ms`.
+///
+/// Each worker's time without what it loads in: `fetch` is the dataset's own time and its transforms'.
+pub(crate) fn loader_line(report: &Report) -> Option<String> {
+    let batches = of_stage(report, "fetch").map(|row| row.count).sum::<u64>();
+    let each = |stage: &str| of_stage(report, stage).map(|row| row.seconds).sum::<f64>() / batches as f64;
+    let (dataset, transform, collate) = (each("fetch"), each("transform"), each("collate"));
+    let known = of_stage(report, "transform").next().is_some();
+    let parts = match known {
+        true => format!(" (dataset {}, transform {})", units::duration(dataset), units::duration(transform)),
+        false => String::new(),
+    };
+    let (fetch, collate) = (units::duration(dataset + transform), units::duration(collate));
+    let workers = units::counted(at_once(report), "loader worker");
+    (batches > 0).then(|| format!("inside the {workers}, per batch: fetch {fetch}{parts}, collate {collate}"))
+}
+
+/// The loader's line, else every stage by its mean exclusive time.
+pub(crate) fn workers_line(report: &Report) -> Option<String> {
+    loader_line(report).or_else(|| stages_line(report))
+}
+
+/// Workers that load at once: a loader starts them anew for each pass, unless they persist.
+fn at_once(report: &Report) -> u64 {
+    let told = report.fits.iter().filter_map(|fit| fit.settings.get("num_workers")?.parse().ok());
+    let all = report.workers.as_ref().map_or(0, |workers| workers.len() as u64);
+    told.max().filter(|told| (1..=all).contains(told)).unwrap_or(all)
+}
+
+fn of_stage<'a>(report: &'a Report, stage: &'a str) -> impl Iterator<Item = &'a LedgerRow> {
+    let rows = report.workers.iter().flatten().flat_map(|worker| &worker.ledger);
+    rows.filter(move |row| row.stage == stage && row.count > 0)
+}
+
+fn stages_line(report: &Report) -> Option<String> {
+    let workers = report.workers.as_ref()?;
+    let mut stages: Vec<(&str, f64, u64)> = Vec::new();
+    for row in workers.iter().flat_map(|worker| &worker.ledger).filter(|row| row.count > 0) {
+        match stages.iter_mut().find(|(stage, ..)| *stage == row.stage) {
+            Some((_, seconds, count)) => (*seconds, *count) = (*seconds + row.seconds, *count + row.count),
+            None => stages.push((&row.stage, row.seconds, row.count)),
+        }
+    }
+    let told = stages.iter().map(|(stage, seconds, count)| {
+        let mean = units::duration(seconds / *count as f64);
+        format!("{} {mean} ({} times)", stage_name(stage), units::count(*count))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty())
+        .then(|| format!("in {}: {}", units::counted(workers.len() as u64, "worker"), told.join(", ")))
+}

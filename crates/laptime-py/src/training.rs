@@ -1,0 +1,263 @@
+//! What the hooks of a framework tell of a training; see [`laptime_record::Training`] for what it means.
+//!
+//! Objects are known by their address, which costs nothing to pass on.
+
+use laptime_record::{self as record, Address, Call, PassId, StageId, Training, Update, guarded};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::facts::fit_facts;
+
+/// Set in the answer of `begin_model` when the samples of its input are wanted.
+const WANTS_SAMPLES: i32 = 1 << 16;
+/// The answer of `begin_model` for a model that is seen for the first time.
+const NEW_MODEL: i32 = -1;
+
+fn address(object: &Bound<'_, PyAny>) -> Address {
+    Address(object.as_ptr().addr())
+}
+
+fn saturated(samples: u64) -> u32 {
+    u32::try_from(samples).unwrap_or(u32::MAX)
+}
+
+/// Runs `body` on this thread's training; a panic gives `otherwise`.
+#[inline]
+fn tell<T>(otherwise: T, body: impl FnOnce(&mut Training) -> T) -> T {
+    guarded(otherwise, || record::training(body))
+}
+
+/// Whether this thread is inside a call that is a stage already.
+#[pyfunction]
+pub(crate) fn is_inside() -> bool {
+    record::is_inside()
+}
+
+/// A model is called, outermost: its stage, with a flag when the samples of its input are wanted.
+#[pyfunction]
+pub(crate) fn begin_model(model: &Bound<'_, PyAny>, trains: bool, grad_enabled: bool) -> i32 {
+    let begun = tell(Call::Begun(StageId::OTHER), |training| {
+        training.begin_model(address(model), trains, grad_enabled)
+    });
+    match begun {
+        Call::Begun(stage) => i32::from(stage.0),
+        Call::BegunWithoutSamples(stage) => i32::from(stage.0) | WANTS_SAMPLES,
+        Call::NewModel => NEW_MODEL,
+    }
+}
+
+/// A loss is computed, outermost: its stage.
+#[pyfunction]
+pub(crate) fn begin_loss() -> u16 {
+    tell(StageId::LOSS, Training::begin_loss).0
+}
+
+/// The outermost call has ended.
+#[pyfunction]
+pub(crate) fn end_call(stage_id: u16) {
+    tell((), |training| training.end_call(StageId(stage_id)));
+}
+
+/// Samples in the input of the call under way.
+#[pyfunction]
+pub(crate) fn take_samples(sample_count: u64) {
+    tell((), |training| training.take_samples(saturated(sample_count)));
+}
+
+/// The model is trained from here on.
+#[pyfunction]
+pub(crate) fn know_model(model: &Bound<'_, PyAny>) {
+    tell((), |training| training.know_model(address(model)));
+}
+
+/// The model at this address is gone.
+#[pyfunction]
+pub(crate) fn forget_model(address: usize) {
+    tell((), |training| training.forget_model(Address(address)));
+}
+
+/// An evaluation without a loader, or a checkpoint, has ended.
+#[pyfunction]
+pub(crate) fn see_activity() {
+    tell((), Training::see_activity);
+}
+
+/// A batch was copied to a device.
+#[pyfunction]
+pub(crate) fn moved_to_device() {
+    tell((), Training::moved_to_device);
+}
+
+/// A backward pass begins.
+#[pyfunction]
+pub(crate) fn begin_backward() {
+    tell((), Training::begin_backward);
+}
+
+/// The backward pass has ended.
+#[pyfunction]
+pub(crate) fn end_backward() {
+    tell((), Training::end_backward);
+}
+
+/// An optimizer is made; a foreign one may use gradients in a way of its own.
+#[pyfunction]
+pub(crate) fn see_birth(optimizer: &Bound<'_, PyAny>, foreign: bool) {
+    tell((), |training| training.see_birth(address(optimizer), foreign));
+}
+
+/// The optimizer at this address is gone.
+#[pyfunction]
+pub(crate) fn forget_optimizer(address: usize) {
+    tell((), |training| training.forget_optimizer(Address(address)));
+}
+
+/// Gradients are about to be set to zero, by an optimizer or, with `None`, by a module.
+#[pyfunction]
+#[pyo3(signature = (optimizer))]
+pub(crate) fn begin_zero(optimizer: Option<&Bound<'_, PyAny>>) {
+    tell((), |training| training.begin_zero(optimizer.map(address)));
+}
+
+/// Gradients are zero.
+#[pyfunction]
+pub(crate) fn end_zero() {
+    tell((), Training::end_zero);
+}
+
+/// An optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another.
+#[pyfunction]
+pub(crate) fn begin_update(optimizer: &Bound<'_, PyAny>) -> u8 {
+    match tell(Update::Nested, |training| training.begin_update(address(optimizer))) {
+        Update::Begun => 0,
+        Update::Unsettled => 1,
+        Update::Nested => 2,
+    }
+}
+
+/// Begins the update that was settled.
+#[pyfunction]
+pub(crate) fn enter_update() {
+    tell((), Training::enter_update);
+}
+
+/// The update has failed.
+#[pyfunction]
+pub(crate) fn leave_update() {
+    tell((), Training::leave_update);
+}
+
+/// The model is updated.
+#[pyfunction]
+pub(crate) fn end_update(optimizer: &Bound<'_, PyAny>) {
+    tell((), |training| training.end_update(address(optimizer)));
+}
+
+/// Whether steps are told by a pass over a loader, or by the user's `batches`.
+#[pyfunction]
+pub(crate) fn is_counted() -> bool {
+    tell(true, |training| training.is_counted())
+}
+
+/// Whether the optimizer belongs to the fit.
+#[pyfunction]
+pub(crate) fn knows_optimizer(optimizer: &Bound<'_, PyAny>) -> bool {
+    tell(true, |training| training.knows_optimizer(address(optimizer)))
+}
+
+/// The optimizer belongs to the fit from here on.
+#[pyfunction]
+pub(crate) fn know_optimizer(optimizer: &Bound<'_, PyAny>) {
+    tell((), |training| training.know_optimizer(address(optimizer)));
+}
+
+/// A pass over a loader begins, and the wait for its first batch; gives the pass' number.
+#[pyfunction]
+pub(crate) fn begin_pass(loader: &Bound<'_, PyAny>, in_eval_mode: bool) -> u32 {
+    tell(PassId(u32::MAX), |training| training.begin_pass(address(loader), in_eval_mode)).0
+}
+
+/// A batch is requested; says whether another pass trains, so that this may interrupt its step.
+#[pyfunction]
+pub(crate) fn ask(pass_id: u32) -> bool {
+    tell(false, |training| training.ask(PassId(pass_id)))
+}
+
+/// The step of the pass that trains is interrupted by an evaluation.
+#[pyfunction]
+pub(crate) fn interrupt_step() {
+    tell((), Training::interrupt_step);
+}
+
+/// A batch has come.
+#[pyfunction]
+pub(crate) fn take_batch(pass_id: u32, sample_count: u64) {
+    tell((), |training| training.take_batch(PassId(pass_id), saturated(sample_count)));
+}
+
+/// The wait for a batch has ended, with or without one.
+#[pyfunction]
+pub(crate) fn end_wait() {
+    tell((), Training::end_wait);
+}
+
+/// The data has ended, or the loop was left.
+#[pyfunction]
+pub(crate) fn end_pass(pass_id: u32, in_eval_mode: bool) {
+    tell((), |training| training.end_pass(PassId(pass_id), in_eval_mode));
+}
+
+/// The address of the loader that brought this step's data.
+#[pyfunction]
+pub(crate) fn training_loader() -> Option<usize> {
+    tell(None, Training::training_loader).map(|loader| loader.0)
+}
+
+/// Whether a pass is under way.
+#[pyfunction]
+pub(crate) fn has_passes() -> bool {
+    tell(false, |training| training.has_passes())
+}
+
+/// The pass that brought this step's data is an epoch from its begin on; `False` without one.
+#[pyfunction]
+pub(crate) fn begin_pass_epoch() -> bool {
+    tell(false, Training::begin_pass_epoch)
+}
+
+/// Without a loader: whether a loop counts the epochs, and whether it has gone on since the last step.
+#[pyfunction]
+pub(crate) fn follow_loop(in_loop: bool, is_new: bool) {
+    tell((), |training| training.follow_loop(in_loop, is_new));
+}
+
+/// Begins a fit with its first optimizer, unless the user's own is open.
+#[pyfunction]
+pub(crate) fn begin_training(optimizer: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>) {
+    let facts = fit_facts(facts);
+    tell((), |training| training.begin_fit(address(optimizer), facts));
+}
+
+/// Whether a fit that the hooks began is open.
+#[pyfunction]
+pub(crate) fn in_training() -> bool {
+    tell(false, |training| training.in_fit())
+}
+
+/// Whether the fit's epoch is a pass over a loader.
+#[pyfunction]
+pub(crate) fn in_pass_epoch() -> bool {
+    tell(false, |training| training.in_pass_epoch())
+}
+
+/// Ends the fit with its last epoch, evaluation or checkpoint.
+#[pyfunction]
+pub(crate) fn end_training() {
+    tell((), Training::end_fit);
+}
+
+/// This process is a loader's worker: its module calls are the stage, and what its parent did is forgotten.
+#[pyfunction]
+pub(crate) fn training_in_worker(stage_id: u16) {
+    guarded((), || record::training_in_worker(StageId(stage_id)));
+}

@@ -1,0 +1,371 @@
+//! A training as a framework's hooks see it: fits, epochs and steps, told from the calls of one thread.
+//!
+//! A hook makes one call when its work begins and one when it ends; what that means is decided here, because
+//! a step of a small model has time for little else. Objects are known by their address: whoever hooks says
+//! when a new one may stand there. What must stay true: an event that nothing expects changes the numbers,
+//! never the training.
+
+mod pass;
+mod progress;
+
+use std::cell::{Cell, RefCell};
+
+use laptime_core::{StageId, Ticks};
+
+use crate::batch_log::in_batches;
+use crate::clock::now;
+use crate::explicit::{book_since, enter, exit};
+use crate::mark::{MarkId, mark};
+use pass::Pass;
+use progress::Progress;
+
+pub use pass::PassId;
+
+thread_local! {
+    /// Depth of calls whose inner module calls are no stages of their own. Apart from the rest, because every
+    /// module of a model asks.
+    static INSIDE: Cell<u32> = const { Cell::new(0) };
+    static TRAINING: RefCell<Training> = const { RefCell::new(Training::new()) };
+}
+
+/// Whether this thread is inside a call that is a stage already.
+#[inline]
+#[must_use]
+pub fn is_inside() -> bool {
+    INSIDE.get() > 0
+}
+
+fn go_inside() {
+    INSIDE.set(INSIDE.get() + 1);
+}
+
+fn come_out() {
+    INSIDE.set(INSIDE.get().saturating_sub(1));
+}
+
+/// Runs `body` on the training of the calling thread.
+#[inline]
+pub fn training<T>(body: impl FnOnce(&mut Training) -> T) -> T {
+    TRAINING.with_borrow_mut(body)
+}
+
+/// Forgets what this thread trains: a loader's worker does not go on with what its parent did.
+///
+/// Its module calls are `stage` from here on.
+pub fn training_in_worker(stage: StageId) {
+    INSIDE.set(0);
+    training(|training| {
+        *training = Training::new();
+        training.worker_stage = Some(stage);
+    });
+}
+
+/// The address of an object a hook was called with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address(pub usize);
+
+/// What a hook is to do about a call of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// The call has begun as a span of this stage.
+    Begun(StageId),
+    /// As above; the samples of its input are wanted, since no loader tells them.
+    BegunWithoutSamples(StageId),
+    /// The model is seen for the first time: tell of it, and begin the call again.
+    NewModel,
+}
+
+/// What a hook is to do about an optimizer's update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// The update has begun.
+    Begun,
+    /// The optimizer or the epoch must be settled first; then [`Training::enter_update`] begins it.
+    Unsettled,
+    /// It is part of another update.
+    Nested,
+}
+
+/// What one thread trains.
+pub struct Training {
+    passes: Vec<Pass>,
+    next_pass: u32,
+    /// The pass this epoch trains on.
+    primary: Option<PassId>,
+    /// The pass that is booked as an evaluation already, while it goes on.
+    evaluating: Option<PassId>,
+    models: Vec<Address>,
+    /// Optimizers of the fit.
+    optimizers: Vec<Address>,
+    /// Optimizers that may use gradients in a way of their own before they throw them away.
+    foreign: Vec<Address>,
+    in_update: bool,
+    backwards: u64,
+    updates: u64,
+    calls_to_train: u64,
+    calls_to_evaluate: u64,
+    calls_since_backward: u64,
+    /// Whether the last step called no module: the model may be inside a compiled function, or written without
+    /// modules. Then the forward pass is what lies between the batch and the backward pass.
+    functional: bool,
+    before_forward: Option<MarkId>,
+    /// The first thing that happened since the last update.
+    first_event: Option<(MarkId, Ticks)>,
+    last_update: Option<MarkId>,
+    /// When the fit last did something; it ends there.
+    activity: Option<MarkId>,
+    pending_samples: u32,
+    samples: u32,
+    worker_stage: Option<StageId>,
+    progress: Progress,
+}
+
+impl Training {
+    const fn new() -> Self {
+        Self {
+            passes: Vec::new(),
+            next_pass: 0,
+            primary: None,
+            evaluating: None,
+            models: Vec::new(),
+            optimizers: Vec::new(),
+            foreign: Vec::new(),
+            in_update: false,
+            backwards: 0,
+            updates: 0,
+            calls_to_train: 0,
+            calls_to_evaluate: 0,
+            calls_since_backward: 0,
+            functional: true,
+            before_forward: None,
+            first_event: None,
+            last_update: None,
+            activity: None,
+            pending_samples: 0,
+            samples: 0,
+            worker_stage: None,
+            progress: Progress::new(),
+        }
+    }
+
+    // What a model does.
+
+    /// A model is called, outermost.
+    pub fn begin_model(&mut self, model: Address, trains: bool, grad_enabled: bool) -> Call {
+        let (stage, wants_samples) = match self.worker_stage {
+            Some(stage) => (stage, false),
+            None if trains => match self.train_call(model, grad_enabled) {
+                Some(wants_samples) => (StageId::FORWARD, wants_samples),
+                None => return Call::NewModel,
+            },
+            None => (self.evaluate_call(model, grad_enabled), false),
+        };
+        go_inside();
+        enter(stage);
+        if wants_samples { Call::BegunWithoutSamples(stage) } else { Call::Begun(stage) }
+    }
+
+    /// Notes a call in training mode; says whether its samples are wanted, `None` for an unknown model.
+    fn train_call(&mut self, model: Address, grad_enabled: bool) -> Option<bool> {
+        if grad_enabled && !self.models.contains(&model) {
+            return None;
+        }
+        self.leave_evaluation();
+        self.calls_to_train += 1;
+        self.calls_since_backward += 1;
+        if grad_enabled {
+            self.see_event();
+            self.pending_samples = 0;
+        }
+        Some(grad_enabled && self.passes.is_empty())
+    }
+
+    /// A frozen teacher is in eval mode for ever; a model that was trained is being evaluated.
+    fn evaluate_call(&mut self, model: Address, grad_enabled: bool) -> StageId {
+        self.calls_to_evaluate += 1;
+        if !grad_enabled && self.evaluating.is_none() && self.models.contains(&model) {
+            match self.training_pass() {
+                None => return StageId::EVALUATE,
+                Some(asked) if Some(asked) != self.primary => self.begin_evaluation(asked),
+                Some(_) => {}
+            }
+        }
+        self.calls_since_backward += 1;
+        StageId::FORWARD
+    }
+
+    /// A loss is computed, outermost.
+    pub fn begin_loss(&mut self) -> StageId {
+        let stage = self.worker_stage.unwrap_or(StageId::LOSS);
+        go_inside();
+        enter(stage);
+        stage
+    }
+
+    /// The outermost call has ended.
+    pub fn end_call(&mut self, stage: StageId) {
+        exit(stage);
+        come_out();
+        if stage == StageId::EVALUATE {
+            self.see_activity();
+        }
+    }
+
+    /// Samples in the input of the call under way.
+    pub fn take_samples(&mut self, samples: u32) {
+        self.pending_samples = samples;
+    }
+
+    /// The model is trained from here on.
+    pub fn know_model(&mut self, model: Address) {
+        self.models.push(model);
+    }
+
+    /// The model is gone, and another may stand where it stood.
+    pub fn forget_model(&mut self, model: Address) {
+        self.models.retain(|known| *known != model);
+    }
+
+    /// An evaluation without a loader, or a checkpoint, has ended.
+    pub fn see_activity(&mut self) {
+        self.activity = Some(mark());
+        self.first_event = None;
+    }
+
+    /// A batch was copied to a device: the forward pass begins after it.
+    pub fn moved_to_device(&mut self) {
+        if self.functional {
+            self.before_forward = Some(mark());
+        }
+    }
+
+    /// A backward pass begins.
+    pub fn begin_backward(&mut self) {
+        self.leave_evaluation();
+        self.see_event();
+        // Where modules are called there is nothing to look out for until the next pass or epoch.
+        self.functional = self.calls_since_backward == 0;
+        if let (true, Some(before)) = (self.functional, self.before_forward.take()) {
+            book_since(before, StageId::FORWARD);
+        }
+        self.calls_since_backward = 0;
+        self.backwards += 1;
+        self.progress.see_gradients();
+        let samples = std::mem::take(&mut self.pending_samples);
+        // Closures of one update see the same samples again.
+        self.samples =
+            if self.in_update { self.samples.max(samples) } else { self.samples.saturating_add(samples) };
+        // Activation checkpointing calls modules again: that is part of the backward pass.
+        go_inside();
+        enter(StageId::BACKWARD);
+    }
+
+    /// The backward pass has ended.
+    pub fn end_backward(&mut self) {
+        exit(StageId::BACKWARD);
+        come_out();
+    }
+
+    // What an optimizer does.
+
+    /// An optimizer is made; `foreign` ones may use gradients in a way of their own.
+    pub fn see_birth(&mut self, optimizer: Address, foreign: bool) {
+        self.forget_optimizer(optimizer);
+        if foreign {
+            self.foreign.push(optimizer);
+        }
+        if self.primary.is_none() {
+            self.first_event = None;
+        }
+    }
+
+    /// The optimizer is gone, and another may stand where it stood.
+    pub fn forget_optimizer(&mut self, optimizer: Address) {
+        self.optimizers.retain(|known| *known != optimizer);
+        self.foreign.retain(|known| *known != optimizer);
+    }
+
+    /// Gradients are about to be set to zero, by an optimizer or by a module.
+    pub fn begin_zero(&mut self, optimizer: Option<Address>) {
+        self.see_event();
+        let counts = !self.in_update && self.optimizers.len() == 1;
+        let wasted = counts && !optimizer.is_some_and(|optimizer| self.foreign.contains(&optimizer));
+        self.progress.drop_gradients(wasted);
+        enter(StageId::OPTIMIZER);
+    }
+
+    /// Gradients are zero.
+    pub fn end_zero(&mut self) {
+        exit(StageId::OPTIMIZER);
+        if self.functional && self.passes.is_empty() {
+            self.before_forward = Some(mark());
+        }
+    }
+
+    /// An optimizer is about to update its model.
+    pub fn begin_update(&mut self, optimizer: Address) -> Update {
+        if self.in_update {
+            return Update::Nested;
+        }
+        self.see_event();
+        if self.knows_optimizer(optimizer) && self.is_counted() {
+            self.enter_update();
+            return Update::Begun;
+        }
+        Update::Unsettled
+    }
+
+    /// Begins the update that was settled.
+    pub fn enter_update(&mut self) {
+        self.in_update = true;
+        enter(StageId::OPTIMIZER);
+    }
+
+    /// The update has failed.
+    pub fn leave_update(&mut self) {
+        exit(StageId::OPTIMIZER);
+        self.in_update = false;
+    }
+
+    /// The model is updated.
+    pub fn end_update(&mut self, optimizer: Address) {
+        self.leave_update();
+        self.updates += 1;
+        self.progress.see_update();
+        if self.is_counted() {
+            self.samples = 0;
+            return;
+        }
+        if self.progress.is_main(optimizer) {
+            self.progress.end_step(now(), std::mem::take(&mut self.samples));
+        }
+        self.see_activity();
+        self.last_update = self.activity;
+        if self.functional {
+            self.before_forward = self.last_update;
+        }
+    }
+
+    /// Whether steps are told by a pass over a loader, or by the user's `batches`.
+    pub fn is_counted(&self) -> bool {
+        self.primary.is_some() || in_batches()
+    }
+
+    /// Whether the optimizer belongs to the fit.
+    #[must_use]
+    pub fn knows_optimizer(&self, optimizer: Address) -> bool {
+        self.optimizers.contains(&optimizer)
+    }
+
+    /// The optimizer belongs to the fit from here on.
+    pub fn know_optimizer(&mut self, optimizer: Address) {
+        self.optimizers.push(optimizer);
+    }
+
+    /// Something of a training step happens; the first after an update may begin an epoch.
+    fn see_event(&mut self) {
+        if self.first_event.is_none() && self.primary.is_none() && self.passes.is_empty() {
+            self.first_event = Some((mark(), now()));
+        }
+    }
+}

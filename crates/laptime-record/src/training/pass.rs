@@ -1,0 +1,225 @@
+//! Passes over loaders: which one trains, which one evaluates, and the steps between two requests.
+
+use laptime_core::{StageId, Ticks};
+
+use super::{Address, Training, come_out, go_inside};
+use crate::batch_log::in_batches;
+use crate::clock::now;
+use crate::explicit::{book_since, enter, enter_since, exit, step};
+use crate::mark::{MarkId, mark};
+
+/// The number of a pass on its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassId(pub u32);
+
+/// One pass over a loader.
+pub(super) struct Pass {
+    id: PassId,
+    loader: Address,
+    mark: MarkId,
+    began: Ticks,
+    asked: Ticks,
+    /// When the first batch since the last update was asked for.
+    first_asked: Ticks,
+    /// Updates when a batch was last asked for; `None` before the first.
+    updates: Option<u64>,
+    step_start: Option<Ticks>,
+    samples: u32,
+    /// What the training had done when the pass began.
+    backwards: u64,
+    calls_to_train: u64,
+    calls_to_evaluate: u64,
+}
+
+impl Training {
+    /// A pass over a loader begins, and the wait for its first batch.
+    ///
+    /// `in_eval_mode` says whether the model that was last put into eval mode still is.
+    pub fn begin_pass(&mut self, loader: Address, in_eval_mode: bool) -> PassId {
+        self.leave_evaluation();
+        let (id, at, began) = (PassId(self.next_pass), mark(), now());
+        self.next_pass = self.next_pass.wrapping_add(1);
+        // Its iterator is still held somewhere, but the loader starts again.
+        while let Some(known) = self.passes.iter().find(|known| known.loader == loader) {
+            self.end_pass_at(known.id, Some(at), in_eval_mode);
+        }
+        self.passes.push(Pass {
+            id,
+            loader,
+            mark: at,
+            began,
+            asked: began,
+            first_asked: began,
+            updates: None,
+            step_start: None,
+            samples: 0,
+            backwards: self.backwards,
+            calls_to_train: self.calls_to_train,
+            calls_to_evaluate: self.calls_to_evaluate,
+        });
+        self.begin_wait();
+        id
+    }
+
+    fn begin_wait(&mut self) {
+        go_inside();
+        enter(StageId::DATA_WAIT);
+    }
+
+    /// The wait has ended, with or without a batch.
+    pub fn end_wait(&mut self) {
+        exit(StageId::DATA_WAIT);
+        come_out();
+    }
+
+    /// A batch is requested; says whether another pass trains, so that this may interrupt its step.
+    pub fn ask(&mut self, pass: PassId) -> bool {
+        let interrupts = self.note_request(pass, now());
+        self.begin_wait();
+        interrupts
+    }
+
+    fn note_request(&mut self, pass: PassId, at: Ticks) -> bool {
+        let updates = self.updates;
+        let Some(asked) = self.passes.iter_mut().find(|known| known.id == pass) else { return false };
+        asked.asked = at;
+        let is_first = asked.updates.is_none();
+        if asked.updates != Some(updates) {
+            asked.updates = Some(updates);
+            asked.first_asked = at;
+        }
+        if is_first && in_batches() {
+            // The user's `laptime.batches` tells of this pass.
+            self.passes.retain(|known| known.id != pass);
+        }
+        let trains = self.primary.is_some() && self.progress.has_updates();
+        if trains && self.primary == Some(pass) {
+            self.end_pass_step(pass, at);
+        }
+        if let Some(asked) = self.pass(pass) {
+            asked.step_start.get_or_insert(at);
+        }
+        trains && self.primary != Some(pass)
+    }
+
+    /// The pass that trains is interrupted by an evaluation: its next step begins after that.
+    pub fn interrupt_step(&mut self) {
+        if let Some(primary) = self.primary {
+            self.end_pass_step(primary, now());
+            if let Some(pass) = self.pass(primary) {
+                pass.step_start = None;
+            }
+        }
+    }
+
+    /// A batch has come.
+    pub fn take_batch(&mut self, pass: PassId, samples: u32) {
+        self.end_wait();
+        if let Some(taken) = self.pass(pass) {
+            taken.samples = taken.samples.saturating_add(samples);
+        }
+        if self.functional {
+            self.before_forward = Some(mark());
+            // Until a step shows whether modules are called, one look per pass is enough.
+            self.functional = self.primary == Some(pass) && self.calls_since_backward == 0;
+        }
+    }
+
+    fn end_pass_step(&mut self, pass: PassId, at: Ticks) {
+        if let Some(of) = self.pass(pass) {
+            let samples = std::mem::take(&mut of.samples);
+            if let Some(start) = of.step_start.replace(at) {
+                step(start, at, samples, None);
+            }
+        }
+        self.progress.forget_updates();
+    }
+
+    /// The data has ended, or the loop was left.
+    pub fn end_pass(&mut self, pass: PassId, in_eval_mode: bool) {
+        self.end_pass_at(pass, None, in_eval_mode);
+    }
+
+    fn end_pass_at(&mut self, pass: PassId, at: Option<MarkId>, in_eval_mode: bool) {
+        let Some(place) = self.passes.iter().position(|known| known.id == pass) else { return };
+        if self.primary == Some(pass) {
+            if self.progress.has_updates() {
+                self.end_pass_step(pass, now());
+            }
+            self.passes.remove(place);
+            self.primary = None;
+            self.end_epoch(at);
+            self.functional = true;
+        } else if self.evaluating == Some(pass) {
+            self.leave_evaluation();
+        } else {
+            let ended = self.passes.remove(place);
+            if self.was_evaluation(&ended, in_eval_mode) {
+                book_since(ended.mark, StageId::EVALUATE);
+                self.see_activity();
+            }
+        }
+    }
+
+    fn was_evaluation(&self, ended: &Pass, in_eval_mode: bool) -> bool {
+        self.backwards == ended.backwards
+            && self.calls_to_train == ended.calls_to_train
+            && (self.calls_to_evaluate != ended.calls_to_evaluate || in_eval_mode)
+    }
+
+    /// A trained model in eval mode is called in this pass: all of the pass is evaluation.
+    pub(super) fn begin_evaluation(&mut self, pass: PassId) {
+        if let Some(since) = self.pass(pass).map(|of| of.mark) {
+            enter_since(since, StageId::EVALUATE);
+            self.evaluating = Some(pass);
+        }
+    }
+
+    /// Also when the pass is never ended because its iterator is kept: training goes on.
+    pub(super) fn leave_evaluation(&mut self) {
+        if let Some(pass) = self.evaluating.take() {
+            self.passes.retain(|known| known.id != pass);
+            exit(StageId::EVALUATE);
+            self.see_activity();
+        }
+    }
+
+    /// The pass that brought this step's data: of those asked together, the one asked first.
+    pub(super) fn training_pass(&self) -> Option<PassId> {
+        let newest = self.passes.iter().max_by_key(|known| known.asked)?;
+        // An iterator that someone took one batch from and kept was asked before the newest began.
+        let together = self.passes.iter().filter(|known| {
+            known.asked >= newest.began && known.step_start.is_some() && known.updates == newest.updates
+        });
+        together.min_by_key(|known| known.first_asked).map(|known| known.id)
+    }
+
+    /// Whether a pass is under way.
+    #[must_use]
+    pub fn has_passes(&self) -> bool {
+        !self.passes.is_empty()
+    }
+
+    /// The pass that brought this step's data is an epoch from its begin on; `false` without one.
+    pub fn begin_pass_epoch(&mut self) -> bool {
+        self.primary = self.training_pass();
+        let Some(since) = self.primary.and_then(|pass| self.pass_mark(pass)) else { return false };
+        self.progress.begin_epoch(Some(since));
+        true
+    }
+
+    /// The loader that brought this step's data.
+    #[must_use]
+    pub fn training_loader(&mut self) -> Option<Address> {
+        let pass = self.training_pass()?;
+        self.pass(pass).map(|of| of.loader)
+    }
+
+    pub(super) fn pass(&mut self, pass: PassId) -> Option<&mut Pass> {
+        self.passes.iter_mut().find(|known| known.id == pass)
+    }
+
+    pub(super) fn pass_mark(&mut self, pass: PassId) -> Option<MarkId> {
+        self.pass(pass).map(|of| of.mark)
+    }
+}

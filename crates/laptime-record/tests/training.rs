@@ -1,0 +1,239 @@
+//! What hooks tell of a training, read back from the log.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use laptime_core::{Event, Record, StageId, Status};
+use laptime_record::{
+    Address, Call, FitFacts, Options, PassId, Recorder, Update, enter, exit, is_inside, training,
+};
+use laptime_store::RunReader;
+
+const MODEL: Address = Address(0x10);
+const OPTIMIZER: Address = Address(0x20);
+const LOADER: Address = Address(0x30);
+const VALIDATION: Address = Address(0x40);
+
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a script did, as its log has it.
+struct Told {
+    fits: usize,
+    /// Samples of each step.
+    steps: Vec<u32>,
+    epochs: usize,
+    evaluations: u64,
+    settings: Vec<(String, String)>,
+}
+
+/// Runs a script on a thread of its own, since a thread's training outlives a recorder.
+fn record(script: fn()) -> Told {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&Options { root: Some(folder.path().to_owned()), ..Options::default() });
+    std::thread::spawn(script).join().unwrap();
+    let run = recorder.finish(Status::Finished, None).run.unwrap();
+    let mut told = Told { fits: 0, steps: Vec::new(), epochs: 0, evaluations: 0, settings: Vec::new() };
+    let mut take = |record| match record {
+        Record::Event { event: Event::FitBegin { .. }, .. } => told.fits += 1,
+        Record::Event { event: Event::EpochEnd { .. }, .. } => told.epochs += 1,
+        Record::Event { event: Event::Step { samples, .. }, .. } => told.steps.push(samples),
+        Record::Event { event: Event::Total(total), .. } if total.stage == StageId::EVALUATE => {
+            told.evaluations = told.evaluations.max(total.count);
+        }
+        Record::Fit { facts, .. } => told.settings = facts.settings.into_iter().collect(),
+        _ => {}
+    };
+    RunReader::open(&run).unwrap().poll(&mut |_, record| take(record)).unwrap();
+    told
+}
+
+fn call(trains: bool, grad_enabled: bool) {
+    training(|training| {
+        let mut begun = training.begin_model(MODEL, trains, grad_enabled);
+        if begun == Call::NewModel {
+            training.know_model(MODEL);
+            begun = training.begin_model(MODEL, trains, grad_enabled);
+        }
+        match begun {
+            Call::Begun(stage) => training.end_call(stage),
+            Call::BegunWithoutSamples(stage) => {
+                training.take_samples(8);
+                training.end_call(stage);
+            }
+            Call::NewModel => unreachable!("the model is known"),
+        }
+    });
+}
+
+fn backward() {
+    training(|training| {
+        training.begin_backward();
+        training.end_backward();
+    });
+}
+
+/// An update as a hook makes it; `settle` finds the epoch of one that is not counted.
+fn update(settle: impl FnOnce()) {
+    if training(|training| training.begin_update(OPTIMIZER)) == Update::Unsettled {
+        if !training(|training| training.knows_optimizer(OPTIMIZER)) {
+            training(|training| training.know_optimizer(OPTIMIZER));
+            training(|training| training.begin_fit(OPTIMIZER, FitFacts::default()));
+        }
+        if !training(|training| training.is_counted()) {
+            settle();
+        }
+        training(|training| training.enter_update());
+    }
+    training(|training| training.end_update(OPTIMIZER));
+}
+
+fn begin_pass(loader: Address) -> PassId {
+    let pass = training(|training| training.begin_pass(loader, false));
+    training(|training| training.end_wait());
+    pass
+}
+
+fn next(pass: PassId, samples: u32) {
+    if training(|training| training.ask(pass)) {
+        training(|training| training.interrupt_step());
+    }
+    training(|training| training.take_batch(pass, samples));
+}
+
+fn ran_out(pass: PassId) {
+    training(|training| training.ask(pass));
+    training(|training| training.end_wait());
+    training(|training| training.end_pass(pass, false));
+}
+
+fn step() {
+    call(true, true);
+    backward();
+    update(|| assert!(training(|training| training.begin_pass_epoch())));
+}
+
+fn evaluate() {
+    let pass = begin_pass(VALIDATION);
+    for _ in 0..2 {
+        next(pass, 5);
+        call(false, false);
+    }
+    ran_out(pass);
+}
+
+#[test]
+fn passes_with_updates_are_epochs_and_those_without_are_evaluations() {
+    let told = record(|| {
+        for _ in 0..2 {
+            let pass = begin_pass(LOADER);
+            for samples in [32, 32, 7] {
+                next(pass, samples);
+                step();
+            }
+            ran_out(pass);
+            evaluate();
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.fits, told.epochs, told.evaluations), (1, 2, 2));
+    assert_eq!(told.steps, [32, 32, 7, 32, 32, 7]);
+}
+
+#[test]
+fn an_accumulated_step_has_the_samples_of_all_its_batches() {
+    let told = record(|| {
+        let pass = begin_pass(LOADER);
+        for at in 1..=6 {
+            next(pass, 10);
+            call(true, true);
+            backward();
+            if at % 3 == 0 {
+                update(|| assert!(training(|training| training.begin_pass_epoch())));
+            }
+        }
+        ran_out(pass);
+        training(|training| training.end_fit());
+    });
+    assert_eq!(told.steps, [30, 30]);
+}
+
+#[test]
+fn an_evaluation_within_an_epoch_interrupts_the_step_and_not_the_epoch() {
+    let told = record(|| {
+        let pass = begin_pass(LOADER);
+        for at in 0..4 {
+            next(pass, 10);
+            step();
+            if at == 1 {
+                evaluate();
+            }
+        }
+        ran_out(pass);
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.epochs, told.evaluations), (1, 1));
+    assert_eq!(told.steps, [10, 10, 10, 10]);
+}
+
+#[test]
+fn without_a_loader_the_loop_counts_epochs_and_calls_tell_the_samples() {
+    let told = record(|| {
+        for _ in 0..3 {
+            for at in 0..2 {
+                call(true, true);
+                backward();
+                update(|| training(|training| training.follow_loop(true, at == 0)));
+            }
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.fits, told.epochs), (1, 3));
+    assert_eq!(told.steps, [8; 6]);
+}
+
+#[test]
+fn gradients_set_to_zero_before_they_are_used_are_told() {
+    let told = record(|| {
+        let pass = begin_pass(LOADER);
+        for at in 1..=12 {
+            next(pass, 10);
+            training(|training| training.begin_zero(Some(OPTIMIZER)));
+            training(|training| training.end_zero());
+            call(true, true);
+            backward();
+            if at % 3 == 0 {
+                update(|| assert!(training(|training| training.begin_pass_epoch())));
+            }
+        }
+        ran_out(pass);
+        training(|training| training.end_fit());
+    });
+    // Two of three in each step; those of the first are thrown away before the optimizer is known.
+    let discarded = told.settings.iter().find(|(name, _)| name == "discarded_gradients");
+    assert_eq!(discarded.map(|(_, count)| count.as_str()), Some("6"));
+    assert_eq!(told.steps, [30; 4]);
+}
+
+#[test]
+fn a_call_that_nothing_began_changes_nothing() {
+    let told = record(|| {
+        enter(StageId::FORWARD);
+        exit(StageId::FORWARD);
+        training(|training| {
+            training.end_call(StageId::LOSS);
+            training.end_backward();
+            training.end_zero();
+            training.leave_update();
+            training.end_pass(PassId(99), true);
+            training.interrupt_step();
+            training.end_fit();
+        });
+        assert!(!is_inside());
+    });
+    assert_eq!((told.fits, told.epochs, told.steps.len()), (0, 0, 0));
+}
