@@ -49,17 +49,13 @@ impl Stage {
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        guarded((), || {
-            if !record::enter_unless_open(slf.get().id) {
-                enter_again(slf.get().id)
-            }
-        });
+        guarded((), || begin(slf.get().id));
         slf
     }
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, _error: &Bound<'_, PyTuple>) -> bool {
-        guarded((), || if record::has_owned() { exit_own(self.id) } else { record::exit(self.id) });
+        guarded((), || end(self.id));
         false
     }
 
@@ -136,6 +132,22 @@ unsafe fn id_of(stage: *mut ffi::PyObject) -> StageId {
     }
 }
 
+#[inline]
+fn begin(id: StageId) {
+    if !record::enter_unless_open(id) {
+        enter_again(id);
+    }
+}
+
+#[inline]
+fn end(id: StageId) {
+    if record::has_owned() {
+        exit_own(id);
+    } else {
+        record::exit(id);
+    }
+}
+
 #[cold]
 fn enter_again(id: StageId) {
     record::enter_owned(id, current_task());
@@ -162,11 +174,7 @@ fn current_task() -> Owner {
 unsafe extern "C" fn enter(stage: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: called by Python with what the function is bound to.
     let id = unsafe { id_of(stage) };
-    guarded((), || {
-        if !record::enter_unless_open(id) {
-            enter_again(id);
-        }
-    });
+    guarded((), || begin(id));
     // SAFETY: the stage is alive while its function is called.
     unsafe { ffi::Py_NewRef(stage) }
 }
@@ -178,7 +186,7 @@ unsafe extern "C" fn exit(
 ) -> *mut ffi::PyObject {
     // SAFETY: called by Python with what the function is bound to.
     let id = unsafe { id_of(stage) };
-    guarded((), || if record::has_owned() { exit_own(id) } else { record::exit(id) });
+    guarded((), || end(id));
     // SAFETY: `None` always exists; an exception is never swallowed.
     unsafe { ffi::Py_NewRef(ffi::Py_None()) }
 }
