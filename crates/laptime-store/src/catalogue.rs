@@ -184,7 +184,6 @@ impl RunEntry {
     }
 }
 
-<<<<<<< HEAD
 /// Gives a new run its id, and says who starts it.
 pub(crate) fn describe_start(meta: &mut RunMeta) -> io::Result<()> {
     meta.id = new_id(meta.started_real_ns)?;
@@ -193,23 +192,10 @@ pub(crate) fn describe_start(meta: &mut RunMeta) -> io::Result<()> {
     Ok(())
 }
 
-=======
->>>>>>> sweep
 /// An id that sorts by time and that nothing else has.
 pub(crate) fn new_id(started_real_ns: u64) -> io::Result<String> {
     let random = random_name()?;
     Ok(format!("{}-{}", utc(started_real_ns), random.get(..8).unwrap_or(&random)))
-<<<<<<< HEAD
-=======
-}
-
-/// Gives a new run its id, and says who starts it.
-pub(crate) fn describe_start(meta: &mut RunMeta) -> io::Result<()> {
-    meta.id = new_id(meta.started_real_ns)?;
-    let starter = ProcessIdentity::current();
-    (meta.pid, meta.boot_id, meta.pid_start) = (starter.pid, starter.boot_id, starter.pid_start);
-    Ok(())
->>>>>>> sweep
 }
 
 /// The second in UTC, in a form that sorts by time and is safe in a path.
