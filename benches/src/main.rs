@@ -5,6 +5,7 @@
 mod guard;
 mod kill;
 mod memory;
+mod planted;
 mod sweep;
 mod torch;
 
@@ -14,6 +15,7 @@ usage: cargo run --release -p laptime-benches -- NAME
   guard        what one Rust stage costs, against a pair of Instant::now
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
+  planted      a sweep over a program whose law is known: does it find the law?
   sweep        what a sweep adds to each of 200 trainings
   torch        the reference models against PyTorch eager, one thread each";
 
@@ -25,6 +27,8 @@ fn main() -> anyhow::Result<()> {
         ["kill"] => kill::run(10_000),
         ["kill", trials] => kill::run(trials.parse()?),
         ["kill-victim", root] => kill::victim(root.as_ref()),
+        ["planted"] => planted::run(),
+        ["sleeper", law, x] => planted::sleeper(law, x),
         ["sweep"] => sweep::run(),
         ["torch"] => torch::run(),
         _ => anyhow::bail!("{USAGE}"),

@@ -131,3 +131,12 @@ pub fn exit(stage: StageId) {
         wake_flusher();
     }
 }
+
+/// Ends a stage that [`enter_since`] began, as a span from `since` on.
+pub fn exit_since(stage: StageId, since: Ticks) {
+    if let Some(lane) = existing_lane()
+        && lane.exit_since(stage, since, crate::clock::now()) == Pushed::Wake
+    {
+        wake_flusher();
+    }
+}

@@ -65,6 +65,12 @@ impl Lane {
     /// Ends a stage, wherever it stands in the stack: generators interleave.
     #[inline]
     pub(crate) fn exit(self, stage: StageId, now: Ticks) -> Pushed {
+        self.exit_since(stage, Ticks(u64::MAX), now)
+    }
+
+    /// Ends a stage that was known only after it began: its span goes on record as begun at `since`.
+    #[inline]
+    pub(crate) fn exit_since(self, stage: StageId, since: Ticks, now: Ticks) -> Pushed {
         let depth = self.0.depth.load(Relaxed) as usize;
         let top = depth.wrapping_sub(1);
         // Frame 0 is the background, which is never ended by a guard.
@@ -77,7 +83,9 @@ impl Lane {
         let own = length.saturating_sub(frame.children.load(Relaxed));
         let in_evaluate = self.close(top, stage, length, own);
         self.0.depth.store(top as u64, Release);
-        self.push_span(Entry::span(stage, Ticks(start), Ticks(start + length), Ticks(own), in_evaluate))
+        let earlier = start.saturating_sub(since.0);
+        let (start, end) = (Ticks(start - earlier), Ticks(start + length));
+        self.push_span(Entry::span(stage, start, end, Ticks(own + earlier), in_evaluate))
     }
 
     /// Books the end of the frame at `at`; says whether an evaluation around it owns its time.

@@ -76,7 +76,8 @@ fn a_stage_that_began_earlier_than_it_was_known_is_one_span_with_all_time_since(
     lane.enter(A, Ticks(1_030));
     let _ = lane.exit(A, Ticks(1_040));
     lane.enter_since(&mark, StageId::EVALUATE, Ticks(1_050));
-    let _ = lane.exit(StageId::EVALUATE, Ticks(1_070));
+    let _ = lane.exit_since(StageId::EVALUATE, Ticks(1_020), Ticks(1_070));
+    assert_eq!(spans(lane).last(), Some(&(StageId::EVALUATE, 50, 50, false)));
     let totals = lane.totals_at(Ticks(1_070));
     let total =
         |stage| totals.iter().find(|total| total.stage == stage).map(|total| (total.own.0, total.count));

@@ -5,7 +5,7 @@ use laptime_core::{StageId, Ticks};
 use super::{Address, Training, come_out, go_inside};
 use crate::batch_log::in_batches;
 use crate::clock::now;
-use crate::explicit::{book_since, enter, enter_since, exit, step};
+use crate::explicit::{book_since, enter, enter_since, exit, exit_since, step};
 use crate::mark::{MarkId, mark};
 
 /// The number of a pass on its thread.
@@ -178,8 +178,9 @@ impl Training {
     /// Also when the pass is never ended because its iterator is kept: training goes on.
     pub(super) fn leave_evaluation(&mut self) {
         if let Some(pass) = self.evaluating.take() {
+            let began = self.pass(pass).map_or_else(now, |of| of.began);
             self.passes.retain(|known| known.id != pass);
-            exit(StageId::EVALUATE);
+            exit_since(StageId::EVALUATE, began);
             self.see_activity();
         }
     }
