@@ -113,9 +113,12 @@ fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     panic!("{what} did not come");
 }
 
-/// A sweep that has come to its third point and waits there, since the file `go` is missing.
+/// A sweep that has come to its third point and waits there until the file `go` comes.
+///
+/// It also ends when the folder goes: nobody ends the command of a sweep that was killed outright.
 fn stuck(folder: &Path) -> Child {
-    let script = "test {x} != 3 || test -e go || { touch waiting; sleep 1000; }";
+    let script = "test {x} != 3 || test -e go || \
+                  { touch waiting; while test -e waiting -a ! -e go; do sleep 0.1; done; }";
     let words = "-p x=1..5+1 --repeats 2 --precision 90% --seed 11";
     let mut command = sweep(folder, words, script);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
