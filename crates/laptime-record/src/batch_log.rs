@@ -17,7 +17,7 @@ thread_local! {
 
 /// Whether a loop over batches is under way on this thread, so that hooks leave steps and epochs to it.
 #[must_use]
-pub fn in_batches() -> bool {
+pub(crate) fn in_batches() -> bool {
     LOOPS.get() > 0
 }
 

@@ -56,13 +56,13 @@ pub fn fit_end(since: Option<MarkId>) {
 
 /// Whether a fit is open on this thread.
 #[must_use]
-pub fn fit_is_open() -> bool {
+pub(crate) fn fit_is_open() -> bool {
     with_fit(|_| ()).is_some()
 }
 
 /// Whether an epoch is open on this thread.
 #[must_use]
-pub fn epoch_is_open() -> bool {
+pub(crate) fn epoch_is_open() -> bool {
     with_fit(|fit| fit.in_epoch).unwrap_or(false)
 }
 
@@ -92,7 +92,7 @@ pub fn book_since(since: MarkId, stage: StageId) {
 }
 
 /// Begins a stage that began at a mark, as it turned out: everything since then is part of it.
-pub fn enter_since(since: MarkId, stage: StageId) {
+pub(crate) fn enter_since(since: MarkId, stage: StageId) {
     match unsettled_since(since) {
         Some((lane, mark)) => lane.enter_since(&mark, stage, crate::clock::now()),
         None => enter(stage),
@@ -133,7 +133,7 @@ pub fn exit(stage: StageId) {
 }
 
 /// Ends a stage that [`enter_since`] began, as a span from `since` on.
-pub fn exit_since(stage: StageId, since: Ticks) {
+pub(crate) fn exit_since(stage: StageId, since: Ticks) {
     if let Some(lane) = existing_lane()
         && lane.exit_since(stage, since, crate::clock::now()) == Pushed::Wake
     {

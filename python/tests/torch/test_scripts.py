@@ -38,6 +38,7 @@ EXPECTED = [
     Expected("sliced.py", ((4, 21, 1010),), 1010, 21),
     Expected("accumulate.py", ((3, 10, 640),), 640, 577, stages=LOADED),
     Expected("discarded.py", ((3, 10, 640),), 640, settings={"discarded_gradients": "87"}),
+    Expected("device.py", ((3, 10, 640),), 640, 136714, stages=(*LOADED, "loss")),
     Expected("amp.py", ((2, 10, 320),), 320, 577, stages=LOADED),
     Expected("compiled.py full hooked", ((3, 5, 200),), 200, 833),
     Expected("compiled.py method", ((3, 5, 200),), 200, 833, stages=(*LOADED, "evaluate")),
