@@ -25,21 +25,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 TYPES = {
     "address": "int",
     "amount": "int",
+    "batch": "object",
     "command_line": "Sequence[str | os.PathLike[str]]",
     "counter": "str",
     "dir": "str | os.PathLike[str] | None",
     "facts": "dict[str, object] | None",
     "foreign": "bool",
-    "grad_enabled": "bool",
     "id": "int",
     "in_eval_mode": "bool",
     "in_loop": "bool",
+    "is_grad_enabled": "Callable[[], bool]",
     "is_new": "bool",
     "iterable": "Iterable[T]",
+    "iterator": "object",
+    "kind": "str",
     "loader": "object",
     "message": "str | None",
     "metric": "str",
+    "mode_count": "Callable[[], int]",
     "model": "object",
+    "module": "object",
     "name": "str",
     "number": "int",
     "optimizer": "object",
@@ -50,7 +55,7 @@ TYPES = {
     "samples": "int | Callable[[T], int] | None",
     "stage_id": "int",
     "status": "str",
-    "trains": "bool",
+    "tensor": "type",
     "value": "float",
 }
 OWN_TYPES = {
@@ -58,9 +63,8 @@ OWN_TYPES = {
     ("fit_update", "facts"): "dict[str, object]",
 }
 RETURNS = {
-    "ask": "bool",
-    "begin_loss": "int",
-    "begin_model": "int",
+    "ask": "int",
+    "begin_call": "bool | int | None",
     "begin_pass": "int",
     "begin_pass_epoch": "bool",
     "begin_update": "int",
@@ -73,7 +77,6 @@ RETURNS = {
     "in_training": "bool",
     "is_active": "bool",
     "is_counted": "bool",
-    "is_inside": "bool",
     "knows_optimizer": "bool",
     "main": "int",
     "new_stage": "Stage",
@@ -83,6 +86,7 @@ RETURNS = {
     "show_run": "tuple[str, str, str]",
     "stage_id": "int",
     "start": "bool",
+    "take_batch": "int",
     "training_loader": "int | None",
 }
 STAGE = '''
@@ -102,6 +106,14 @@ class Stage:
         /,
     ) -> bool | None: ...
 '''
+INDEX_ITERATOR = '''
+class IndexIterator:
+    """{doc}"""
+
+    def __new__(cls, indices: Iterable[Any], pass_id: int) -> IndexIterator: ...
+    def __iter__(self) -> IndexIterator: ...
+    def __next__(self) -> Any: ...
+'''
 
 
 def text() -> str:
@@ -111,8 +123,9 @@ def text() -> str:
         for name, value in sorted(vars(_native).items())
         if inspect.isbuiltin(value) and not name.startswith("_")
     ]
-    stage = STAGE.format(doc=inspect.getdoc(_native.Stage))
-    return HEAD + stage + "".join(_function(name, value) for name, value in functions)
+    classes = STAGE.format(doc=inspect.getdoc(_native.Stage))
+    classes += INDEX_ITERATOR.format(doc=inspect.getdoc(_native.IndexIterator))
+    return HEAD + classes + "".join(_function(name, value) for name, value in functions)
 
 
 def _function(name: str, function: object) -> str:

@@ -23,15 +23,16 @@ _unseen = torch._C.DisableTorchFunction
 # Modes that see every look at a tensor.
 _modes = torch._C._len_torch_function_stack
 
-# The pass of an iterator that nobody saw being made.
-_NO_PASS = 2**32 - 1
-
 # Depth to look for a tensor in a batch: dictionaries of tuples are about as deep as they get.
 _DEEPEST = 4
+
+# Iterators whose insides are known; a subclass may have others.
+_ITERATORS = (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessingDataLoaderIter)
 
 
 def attach() -> None:
     """Hooks the loader; each hook alone, so that one that fails costs only its own numbers."""
+    _native.know_torch(_is_grad_enabled, _modes, _Tensor)
     _guard.attach("DataLoader", _attach_iteration)
     _guard.attach("DataLoader workers", _attach_workers)
 
@@ -39,7 +40,7 @@ def attach() -> None:
 def _attach_iteration() -> None:
     _guard.replace(dataloader.DataLoader, "__iter__", _make_iter)
     _guard.replace(dataloader._BaseDataLoaderIter, "__next__", _make_next)
-    _guard.replace(dataloader._BaseDataLoaderIter, "_next_index", _make_next_index)
+    _guard.replace(dataloader._BaseDataLoaderIter, "_reset", _make_reset)
 
 
 class Ticket:
@@ -76,49 +77,56 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:
-        ticket = self.__dict__.get("_laptime_ticket")
-        pass_id = _NO_PASS if ticket is None else ticket.pass_id
-        if ask(pass_id):
+        if ask(self):
             _interrupt_step()
         try:
             batch = original(self)
         except BaseException as error:
             end_wait()
-            if ticket is not None and isinstance(error, StopIteration):
-                _end_pass(ticket)
+            if isinstance(error, StopIteration):
+                _end_pass(getattr(self, "_laptime_ticket", None))
             raise
-        sizes = self.__dict__.get("_laptime_sizes")
-        take_batch(pass_id, sizes.pop(0) if sizes else samples_of(batch))
+        if take_batch(self, batch):
+            _native.count_samples(self, _find_samples(batch) or 0)
         return batch
 
     return __next__
 
 
-def _make_next_index(original: Callable[..., Any]) -> Callable[..., Any]:
-    def _next_index(self: Any) -> Any:
-        index = original(self)
-        if type(index) is list and self._dataset_kind == dataloader._DatasetKind.Map:
-            # Workers are asked for batches ahead of time.
-            self.__dict__.setdefault("_laptime_sizes", []).append(len(index))
-        return index
+def _make_reset(original: Callable[..., Any]) -> Callable[..., Any]:
+    def _reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        # Workers are asked for batches ahead of time, from here on.
+        _count_orders(self, here.training.newest_pass)
+        return result
 
-    return _next_index
+    return _reset
+
+
+@_guard.safely
+def _count_orders(iterator: Any, pass_id: int) -> None:
+    """Each batch of a map-style dataset has as many samples as were ordered, whatever it looks like."""
+    if type(iterator) in _ITERATORS and iterator._dataset_kind == dataloader._DatasetKind.Map:
+        indices = iterator._sampler_iter
+        if iterator._auto_collation and not isinstance(indices, _native.IndexIterator):
+            iterator._sampler_iter = _native.IndexIterator(indices, pass_id)
 
 
 @_guard.safely
 def _begin_pass(loader: Any) -> Ticket:
     training = here.training
     training.loaders[id(loader)] = loader
-    kept = loader.__dict__.get("_iterator")
-    if kept is not None:
-        # Persistent workers: what the last pass asked for and did not take is not this one's.
-        kept.__dict__.pop("_laptime_sizes", None)
-    return Ticket(begin_pass(loader, training.in_eval_mode()))
+    training.newest_pass = begin_pass(loader, training.in_eval_mode())
+    return Ticket(training.newest_pass)
 
 
 @_guard.safely
 def _keep(iterator: Any, ticket: Ticket | None) -> None:
-    iterator.__dict__["_laptime_ticket"] = ticket
+    # Not through `__dict__`: an object whose dict was looked at is slower for good.
+    iterator._laptime_ticket = ticket
+    if ticket is not None:
+        _native.iterate(ticket.pass_id, iterator)
+        _count_orders(iterator, ticket.pass_id)
 
 
 @_guard.safely
@@ -128,8 +136,9 @@ def _interrupt_step() -> None:
 
 
 @_guard.safely
-def _end_pass(ticket: Ticket) -> None:
-    _native.end_pass(ticket.pass_id, here.training.in_eval_mode())
+def _end_pass(ticket: Ticket | None) -> None:
+    if ticket is not None:
+        _native.end_pass(ticket.pass_id, here.training.in_eval_mode())
 
 
 def samples_of(batch: Any) -> int:

@@ -24,10 +24,17 @@ class Stage:
         /,
     ) -> bool | None: ...
 
+class IndexIterator:
+    """An iterator over the indices of a loader's batches, which tells how many samples each will have."""
+
+    def __new__(cls, indices: Iterable[Any], pass_id: int) -> IndexIterator: ...
+    def __iter__(self) -> IndexIterator: ...
+    def __next__(self) -> Any: ...
+
 def arm(options: dict[str, object] | None = None) -> None:
     """Starts recording with the first thing that is recorded."""
 
-def ask(pass_id: int) -> bool:
+def ask(iterator: object, /) -> int:
     """A batch is requested; says whether another pass trains, so that this may interrupt its step."""
 
 def batch_iterator(
@@ -44,11 +51,8 @@ def be_worker(number: int) -> None:
 def begin_backward() -> None:
     """A backward pass begins."""
 
-def begin_loss() -> int:
-    """A loss is computed, outermost: its stage."""
-
-def begin_model(model: object, trains: bool, grad_enabled: bool) -> int:
-    """A model is called, outermost: its stage, with a flag when the samples of its input are wanted."""
+def begin_call(module: object, /) -> bool | int | None:
+    """A module is called: `None` when that is no stage, `True` when it has begun, else what is wanted first."""
 
 def begin_pass(loader: object, in_eval_mode: bool) -> int:
     """A pass over a loader begins, and the wait for its first batch; gives the pass' number."""
@@ -59,19 +63,22 @@ def begin_pass_epoch() -> bool:
 def begin_training(optimizer: object, facts: dict[str, object]) -> None:
     """Begins a fit with its first optimizer, unless the user's own is open."""
 
-def begin_update(optimizer: object) -> int:
+def begin_update(optimizer: object, /) -> int:
     """An optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another."""
 
-def begin_zero(optimizer: object) -> None:
-    """Gradients are about to be set to zero, by an optimizer or, with `None`, by a module."""
+def begin_zero(optimizer: object, /) -> None:
+    """Gradients are about to be set to zero, by an optimizer or by a module."""
 
 def count(counter: str, amount: int) -> None:
     """Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`."""
 
+def count_samples(iterator: object, sample_count: int) -> None:
+    """Samples in the batch that has come."""
+
 def end_backward() -> None:
     """The backward pass has ended."""
 
-def end_call(stage_id: int) -> None:
+def end_call() -> None:
     """The outermost call has ended."""
 
 def end_pass(pass_id: int, in_eval_mode: bool) -> None:
@@ -80,7 +87,7 @@ def end_pass(pass_id: int, in_eval_mode: bool) -> None:
 def end_training() -> None:
     """Ends the fit with its last epoch, evaluation or checkpoint."""
 
-def end_update(optimizer: object) -> None:
+def end_update(optimizer: object, /) -> None:
     """The model is updated."""
 
 def end_wait() -> None:
@@ -119,8 +126,8 @@ def fit_update(facts: dict[str, object]) -> None:
 def follow_loop(in_loop: bool, is_new: bool) -> None:
     """Without a loader: whether a loop counts the epochs, and whether it has gone on since the last step."""
 
-def forget_model(address: int) -> None:
-    """The model at this address is gone."""
+def forget_module(address: int) -> None:
+    """The module at this address is gone."""
 
 def forget_optimizer(address: int) -> None:
     """The optimizer at this address is gone."""
@@ -143,14 +150,21 @@ def is_active() -> bool:
 def is_counted() -> bool:
     """Whether steps are told by a pass over a loader, or by the user's `batches`."""
 
-def is_inside() -> bool:
-    """Whether this thread is inside a call that is a stage already."""
+def iterate(pass_id: int, iterator: object) -> None:
+    """The batches of a pass come from this iterator."""
 
-def know_model(model: object) -> None:
-    """The model is trained from here on."""
+def know_module(module: object, kind: str) -> None:
+    """The module is a model, or computes a loss, or its call is no stage."""
 
 def know_optimizer(optimizer: object) -> None:
     """The optimizer belongs to the fit from here on."""
+
+def know_torch(
+    is_grad_enabled: Callable[[], bool],
+    mode_count: Callable[[], int],
+    tensor: type,
+) -> None:
+    """Keeps the functions of PyTorch that every step asks, and its type of tensors."""
 
 def knows_optimizer(optimizer: object) -> bool:
     """Whether the optimizer belongs to the fit."""
@@ -201,11 +215,14 @@ def stage_id(name: str) -> int:
 def start(options: dict[str, object] | None = None) -> bool:
     """Starts recording now; says whether this process is being recorded."""
 
-def take_batch(pass_id: int, sample_count: int) -> None:
-    """A batch has come."""
+def take_batch(iterator: object, batch: object, /) -> int:
+    """A batch has come; says whether its samples are still to be counted."""
 
 def take_samples(sample_count: int) -> None:
     """Samples in the input of the call under way."""
+
+def train_model(model: object) -> None:
+    """The model is trained from here on."""
 
 def training_in_worker(stage_id: int) -> None:
     """This process is a loader's worker: its module calls are the stage, and what its parent did is forgotten."""

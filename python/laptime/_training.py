@@ -32,17 +32,19 @@ class Training:
         "fit_loops",
         "loaders",
         "model_name",
-        "models",
+        "modules",
+        "newest_pass",
         "optimizers",
         "parameters",
         "place",
     )
 
     def __init__(self) -> None:
-        self.models: dict[int, weakref.ref[Any]] = {}
+        self.modules: dict[int, weakref.ref[Any]] = {}
         self.model_name = ""
         # The model that was put into eval mode last.
         self.evaluated: weakref.ref[Any] | None = None
+        self.newest_pass = 0
         self.loaders: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self.optimizers: dict[int, weakref.ref[Any]] = {}
         self.births: dict[int, Birth] = {}
@@ -62,19 +64,23 @@ class Training:
 
     # Models.
 
+    def see_module(self, module: Any, kind: str) -> None:
+        """A module is called that was not known."""
+        key = id(module)
+        self.modules[key] = weakref.ref(module, lambda _: self._forget_module(key))
+        _native.know_module(module, kind)
+
+    def _forget_module(self, key: int) -> None:
+        self.modules.pop(key, None)
+        _native.forget_module(key)
+
     def see_model(self, model: Any) -> None:
-        """A model is trained that was not known."""
-        key = id(model)
-        self.models[key] = weakref.ref(model, lambda _: self._forget_model(key))
+        """A model is trained that was not trained before."""
         inner = getattr(model, "_orig_mod", getattr(model, "module", model))
         if _native.in_training() and not self.model_name:
             _native.fit_update({"label": type(inner).__name__})
         self.model_name = type(inner).__name__
-        _native.know_model(model)
-
-    def _forget_model(self, key: int) -> None:
-        self.models.pop(key, None)
-        _native.forget_model(key)
+        _native.train_model(model)
 
     def see_eval(self, model: Any) -> None:
         """A model is put into eval mode."""

@@ -9,6 +9,7 @@ graphs.
 from __future__ import annotations
 
 import atexit
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +21,7 @@ from torch.compiler import is_dynamo_compiling
 from . import _guard, _loader, _loops, _native, _training
 from ._native import (
     begin_backward,
-    begin_loss,
-    begin_model,
+    begin_call,
     begin_update,
     begin_zero,
     end_backward,
@@ -31,7 +31,6 @@ from ._native import (
     enter,
     enter_update,
     exit,
-    is_inside,
     leave_update,
     see_activity,
 )
@@ -40,12 +39,12 @@ from ._training import here
 _CHECKPOINT = _native.stage_id("checkpoint")
 _COMMUNICATION = _native.stage_id("communication")
 _HOST_TO_DEVICE = _native.stage_id("host_to_device")
-# Answers of the recorder that are not plainly a stage or a begun update.
-_NEW_MODEL = -1
-_WANTS_SAMPLES = 1 << 16
+# What the recorder wants before a call or an update goes on.
+_WANTS_SAMPLES = 2
+_NEW_MODEL = 3
+_NEW_MODULE = 4
 _UNSETTLED = 1
 
-_is_grad_enabled = torch.is_grad_enabled
 _is_tracing = torch._C._is_tracing
 
 # A tensor of another kind has copies of its own, which its `__torch_function__` sees.
@@ -148,32 +147,18 @@ def _make_module_call(original: Callable[..., Any]) -> Callable[..., Any]:
     def _wrapped_call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling():
             return original(self, *args, **kwargs)
-        if is_inside():
-            # What the original does, without its frame: a model has many modules.
+        begun = begin_call(self)
+        # What the original does, without its frame: a model has many modules.
+        if begun is None or (begun is not True and not _look_closer(begun, self, args or kwargs)):
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)
-        stage = _NO_STAGE
         try:
-            is_loss = _is_loss.get(type(self))
-            if is_loss is None:
-                is_loss = _look_at(self)
-            if _is_tracing() or is_loss is _SHAPES_ONLY:
-                # Shapes are part of what is traced then.
-                pass
-            elif is_loss:
-                stage = begin_loss()
-            else:
-                stage = begin_model(self, self.training, _is_grad_enabled())
-                if stage < 0 or stage >= _WANTS_SAMPLES:
-                    stage = _look_closer(stage, self, args or kwargs)
-        except Exception as error:
-            _guard.broken("Module.__call__", error)
-        try:
-            return original(self, *args, **kwargs)
+            if self._compiled_call_impl is not None:
+                return self._compiled_call_impl(*args, **kwargs)
+            return self._call_impl(*args, **kwargs)
         finally:
-            if stage >= 0:
-                end_call(stage)
+            end_call()
 
     if original is not nn.Module._wrapped_call_impl or not hasattr(
         nn.Module, "_compiled_call_impl"
@@ -182,33 +167,31 @@ def _make_module_call(original: Callable[..., Any]) -> Callable[..., Any]:
     return _wrapped_call_impl
 
 
-_NO_STAGE = -2
-# Code that a compiled function runs: it has its weights as inputs.
-_SHAPES_ONLY = 2
+def _look_closer(wanted: int, module: Any, inputs: Any) -> bool:
+    """Tells the recorder what it wants to know of a call; says whether the call has begun as a stage."""
+    begun: Any = wanted
+    try:
+        tracing = _is_tracing()
+        if begun == _NEW_MODULE and not tracing:
+            here.training.see_module(module, _kind_of(module))
+            begun = begin_call(module)
+        if begun == _NEW_MODEL and not tracing:
+            here.training.see_model(module)
+            begun = begin_call(module)
+        # While a call is traced, a look at a shape would be part of what is traced.
+        if begun == _WANTS_SAMPLES and not tracing:
+            _native.take_samples(_loader.samples_of(inputs))
+    except Exception as error:
+        _guard.broken("Module.__call__", error)
+    return begun is True or begun == _WANTS_SAMPLES
 
-_is_loss: dict[type, int] = {}
 
-
-def _look_at(module: Any) -> int:
-    """Whether a module computes a loss."""
-    kind = type(module)
-    if isinstance(module, torch.fx.GraphModule):
-        # Its class dies with it.
-        return _SHAPES_ONLY if next(module.parameters(), None) is None else 0
-    found = isinstance(module, nn.modules.loss._Loss) or "loss" in kind.__name__.lower()
-    _is_loss[kind] = int(found)
-    return _is_loss[kind]
-
-
-def _look_closer(stage: int, module: Any, inputs: Any) -> int:
-    """Tells the recorder what it wants to know of a call before it begins."""
-    if stage == _NEW_MODEL:
-        here.training.see_model(module)
-        stage = begin_model(module, module.training, _is_grad_enabled())
-    if stage >= _WANTS_SAMPLES:
-        stage -= _WANTS_SAMPLES
-        _native.take_samples(_loader.samples_of(inputs))
-    return stage
+def _kind_of(module: Any) -> str:
+    if isinstance(module, torch.fx.GraphModule) and next(module.parameters(), None) is None:
+        # Code that a compiled function runs: it has its weights as inputs.
+        return "silent"
+    is_loss = isinstance(module, nn.modules.loss._Loss) or "loss" in type(module).__name__.lower()
+    return "loss" if is_loss else "model"
 
 
 def _make_eval(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -230,7 +213,39 @@ def _see_eval(module: Any) -> None:
 
 def _attach_backward() -> None:
     # `Tensor.backward` calls this one, so that it is enough.
-    _guard.replace(torch.autograd, "backward", _around(begin_backward, end_backward))
+    _guard.replace(torch.autograd, "backward", _make_backward)
+
+
+def _make_backward(original: Callable[..., Any]) -> Callable[..., Any]:
+    # Named arguments: packing and unpacking them takes longer than all the rest.
+    def backward(
+        tensors: Any,
+        grad_tensors: Any = None,
+        retain_graph: Any = None,
+        create_graph: Any = False,
+        grad_variables: Any = None,
+        inputs: Any = None,
+    ) -> Any:
+        if is_dynamo_compiling():
+            return original(
+                tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs
+            )
+        begin_backward()
+        try:
+            return original(
+                tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs
+            )
+        finally:
+            end_backward()
+
+    if _defaults(backward) == _defaults(original):
+        return backward
+    return _around(begin_backward, end_backward)(original)
+
+
+def _defaults(function: Callable[..., Any]) -> list[tuple[str, Any]]:
+    parameters = inspect.signature(function).parameters.values()
+    return [(parameter.name, parameter.default) for parameter in parameters]
 
 
 def _around(
@@ -259,7 +274,7 @@ def _make_zero_grad(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         begin_zero(self)
         try:
-            return original(self, *args, **kwargs)
+            return original(self, *args, **kwargs) if args or kwargs else original(self)
         finally:
             end_zero()
 
@@ -301,7 +316,7 @@ def _make_step(original: Callable[..., Any]) -> Callable[..., Any]:
             _settle_update(self)
             enter_update()
         try:
-            result = original(self, *args, **kwargs)
+            result = original(self, *args, **kwargs) if args or kwargs else original(self)
         except BaseException:
             leave_update()
             raise

@@ -92,18 +92,23 @@ def test_hooks_never_raise_without_a_recorder() -> None:
     _native.epoch_end()
     _native.exit(60_000)
     model = object()
-    assert _native.begin_model(model, True, True) == -1
-    _native.know_model(model)
-    _native.end_call(_native.begin_model(model, True, True) & 0xFFFF)
+    assert _native.begin_call(model) == 4
+    _native.know_module(model, "model")
+    assert _native.begin_call(model) is True
+    _native.end_call()
+    _native.train_model(model)
     _native.end_backward()
     _native.end_zero()
     _native.end_update(model)
-    assert not _native.ask(17)
-    _native.take_batch(17, 2**63)
+    assert not _native.ask(model)
+    assert not _native.take_batch(model, [])
+    _native.count_samples(model, 2**63)
+    _native.iterate(17, model)
     _native.end_pass(17, True)
-    _native.forget_model(id(model))
+    _native.forget_module(id(model))
     _native.end_training()
-    assert not _native.is_inside()
+    # Not inside anything, and forgotten.
+    assert _native.begin_call(model) == 4
     _native.count("no such counter", 1)
     _native.measured("no such metric", 1.0)
     _native.fit_update({})

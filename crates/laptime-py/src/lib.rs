@@ -13,7 +13,9 @@ mod process;
 mod sample_count;
 mod shown;
 mod stage;
+mod step_calls;
 mod timed;
+mod torch;
 mod training;
 
 use pyo3::prelude::*;
@@ -34,20 +36,21 @@ mod _native {
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
     #[pymodule_export]
+    use crate::torch::{IndexIterator, know_torch};
+    #[pymodule_export]
     use crate::training::{
-        ask, begin_backward, begin_loss, begin_model, begin_pass, begin_pass_epoch, begin_training,
-        begin_update, begin_zero, end_backward, end_call, end_pass, end_training, end_update, end_wait,
-        end_zero, enter_update, follow_loop, forget_model, forget_optimizer, has_passes, in_pass_epoch,
-        in_training, interrupt_step, is_counted, is_inside, know_model, know_optimizer, knows_optimizer,
-        leave_update, moved_to_device, see_activity, see_birth, take_batch, take_samples, training_in_worker,
-        training_loader,
+        begin_pass, begin_pass_epoch, begin_training, count_samples, end_pass, end_training, enter_update,
+        follow_loop, forget_module, forget_optimizer, has_passes, in_pass_epoch, in_training, interrupt_step,
+        is_counted, iterate, know_module, know_optimizer, knows_optimizer, leave_update, moved_to_device,
+        see_activity, see_birth, take_samples, train_model, training_in_worker, training_loader,
     };
 
-    use super::{Bound, PyModule, PyResult, lap};
+    use super::{Bound, PyModule, PyResult, lap, step_calls};
     use pyo3::prelude::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("lap", lap::function(module)?)
+        module.add("lap", lap::function(module)?)?;
+        step_calls::add_to(module)
     }
 }

@@ -1,17 +1,14 @@
 //! What the hooks of a framework tell of a training; see [`laptime_record::Training`] for what it means.
 //!
+//! What they tell in every step is in [`crate::step_calls`].
+//!
 //! Objects are known by their address, which costs nothing to pass on.
 
-use laptime_record::{self as record, Address, Call, PassId, StageId, Training, Update, guarded};
+use laptime_record::{self as record, Address, ModuleKind, PassId, StageId, Training, guarded};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::facts::fit_facts;
-
-/// Set in the answer of `begin_model` when the samples of its input are wanted.
-const WANTS_SAMPLES: i32 = 1 << 16;
-/// The answer of `begin_model` for a model that is seen for the first time.
-const NEW_MODEL: i32 = -1;
 
 fn address(object: &Bound<'_, PyAny>) -> Address {
     Address(object.as_ptr().addr())
@@ -27,53 +24,33 @@ fn tell<T>(otherwise: T, body: impl FnOnce(&mut Training) -> T) -> T {
     guarded(otherwise, || record::training(body))
 }
 
-/// Whether this thread is inside a call that is a stage already.
-#[pyfunction]
-pub(crate) fn is_inside() -> bool {
-    record::is_inside()
-}
-
-/// A model is called, outermost: its stage, with a flag when the samples of its input are wanted.
-#[pyfunction]
-pub(crate) fn begin_model(model: &Bound<'_, PyAny>, trains: bool, grad_enabled: bool) -> i32 {
-    let begun = tell(Call::Begun(StageId::OTHER), |training| {
-        training.begin_model(address(model), trains, grad_enabled)
-    });
-    match begun {
-        Call::Begun(stage) => i32::from(stage.0),
-        Call::BegunWithoutSamples(stage) => i32::from(stage.0) | WANTS_SAMPLES,
-        Call::NewModel => NEW_MODEL,
-    }
-}
-
-/// A loss is computed, outermost: its stage.
-#[pyfunction]
-pub(crate) fn begin_loss() -> u16 {
-    tell(StageId::LOSS, Training::begin_loss).0
-}
-
-/// The outermost call has ended.
-#[pyfunction]
-pub(crate) fn end_call(stage_id: u16) {
-    tell((), |training| training.end_call(StageId(stage_id)));
-}
-
 /// Samples in the input of the call under way.
 #[pyfunction]
 pub(crate) fn take_samples(sample_count: u64) {
     tell((), |training| training.take_samples(saturated(sample_count)));
 }
 
-/// The model is trained from here on.
+/// The module is a model, or computes a loss, or its call is no stage.
 #[pyfunction]
-pub(crate) fn know_model(model: &Bound<'_, PyAny>) {
-    tell((), |training| training.know_model(address(model)));
+pub(crate) fn know_module(module: &Bound<'_, PyAny>, kind: &str) {
+    let kind = match kind {
+        "model" => ModuleKind::Model,
+        "loss" => ModuleKind::Loss,
+        _ => ModuleKind::Silent,
+    };
+    tell((), |training| training.know_module(address(module), kind));
 }
 
-/// The model at this address is gone.
+/// The model is trained from here on.
 #[pyfunction]
-pub(crate) fn forget_model(address: usize) {
-    tell((), |training| training.forget_model(Address(address)));
+pub(crate) fn train_model(model: &Bound<'_, PyAny>) {
+    tell((), |training| training.train_model(address(model)));
+}
+
+/// The module at this address is gone.
+#[pyfunction]
+pub(crate) fn forget_module(address: usize) {
+    tell((), |training| training.forget_module(Address(address)));
 }
 
 /// An evaluation without a loader, or a checkpoint, has ended.
@@ -88,18 +65,6 @@ pub(crate) fn moved_to_device() {
     tell((), Training::moved_to_device);
 }
 
-/// A backward pass begins.
-#[pyfunction]
-pub(crate) fn begin_backward() {
-    tell((), Training::begin_backward);
-}
-
-/// The backward pass has ended.
-#[pyfunction]
-pub(crate) fn end_backward() {
-    tell((), Training::end_backward);
-}
-
 /// An optimizer is made; a foreign one may use gradients in a way of its own.
 #[pyfunction]
 pub(crate) fn see_birth(optimizer: &Bound<'_, PyAny>, foreign: bool) {
@@ -112,29 +77,6 @@ pub(crate) fn forget_optimizer(address: usize) {
     tell((), |training| training.forget_optimizer(Address(address)));
 }
 
-/// Gradients are about to be set to zero, by an optimizer or, with `None`, by a module.
-#[pyfunction]
-#[pyo3(signature = (optimizer))]
-pub(crate) fn begin_zero(optimizer: Option<&Bound<'_, PyAny>>) {
-    tell((), |training| training.begin_zero(optimizer.map(address)));
-}
-
-/// Gradients are zero.
-#[pyfunction]
-pub(crate) fn end_zero() {
-    tell((), Training::end_zero);
-}
-
-/// An optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another.
-#[pyfunction]
-pub(crate) fn begin_update(optimizer: &Bound<'_, PyAny>) -> u8 {
-    match tell(Update::Nested, |training| training.begin_update(address(optimizer))) {
-        Update::Begun => 0,
-        Update::Unsettled => 1,
-        Update::Nested => 2,
-    }
-}
-
 /// Begins the update that was settled.
 #[pyfunction]
 pub(crate) fn enter_update() {
@@ -145,12 +87,6 @@ pub(crate) fn enter_update() {
 #[pyfunction]
 pub(crate) fn leave_update() {
     tell((), Training::leave_update);
-}
-
-/// The model is updated.
-#[pyfunction]
-pub(crate) fn end_update(optimizer: &Bound<'_, PyAny>) {
-    tell((), |training| training.end_update(address(optimizer)));
 }
 
 /// Whether steps are told by a pass over a loader, or by the user's `batches`.
@@ -177,10 +113,10 @@ pub(crate) fn begin_pass(loader: &Bound<'_, PyAny>, in_eval_mode: bool) -> u32 {
     tell(PassId(u32::MAX), |training| training.begin_pass(address(loader), in_eval_mode)).0
 }
 
-/// A batch is requested; says whether another pass trains, so that this may interrupt its step.
+/// The batches of a pass come from this iterator.
 #[pyfunction]
-pub(crate) fn ask(pass_id: u32) -> bool {
-    tell(false, |training| training.ask(PassId(pass_id)))
+pub(crate) fn iterate(pass_id: u32, iterator: &Bound<'_, PyAny>) {
+    tell((), |training| training.iterate(PassId(pass_id), address(iterator)));
 }
 
 /// The step of the pass that trains is interrupted by an evaluation.
@@ -189,16 +125,10 @@ pub(crate) fn interrupt_step() {
     tell((), Training::interrupt_step);
 }
 
-/// A batch has come.
+/// Samples in the batch that has come.
 #[pyfunction]
-pub(crate) fn take_batch(pass_id: u32, sample_count: u64) {
-    tell((), |training| training.take_batch(PassId(pass_id), saturated(sample_count)));
-}
-
-/// The wait for a batch has ended, with or without one.
-#[pyfunction]
-pub(crate) fn end_wait() {
-    tell((), Training::end_wait);
+pub(crate) fn count_samples(iterator: &Bound<'_, PyAny>, sample_count: u64) {
+    tell((), |training| training.count_samples(address(iterator), saturated(sample_count)));
 }
 
 /// The data has ended, or the loop was left.

@@ -63,5 +63,7 @@ pub use recorder::{Finished, Options, Recorder};
 pub use session::{arm, finish, guarded, is_active, run_folder, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use supervisor::{ChildUsage, Supervisor};
-pub use training::{Address, Call, PassId, Training, Update, is_inside, training, training_in_worker};
+pub use training::{
+    Address, Call, Modes, ModuleKind, PassId, Training, Update, is_inside, training, training_in_worker,
+};
 pub use worker::be_worker;

@@ -5,6 +5,7 @@
 //! when a new one may stand there. What must stay true: an event that nothing expects changes the numbers,
 //! never the training.
 
+mod modules;
 mod pass;
 mod progress;
 
@@ -16,9 +17,11 @@ use crate::batch_log::in_batches;
 use crate::clock::now;
 use crate::explicit::{book_since, enter, exit};
 use crate::mark::{MarkId, mark};
+use modules::Modules;
 use pass::Pass;
 use progress::Progress;
 
+pub use modules::ModuleKind;
 pub use pass::PassId;
 
 thread_local! {
@@ -64,19 +67,33 @@ pub fn training_in_worker(stage: StageId) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address(pub usize);
 
-/// What a hook is to do about a call of a model.
+/// How a module is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modes {
+    /// The module is in training mode.
+    pub trains: bool,
+    /// Gradients are kept.
+    pub grad_enabled: bool,
+}
+
+/// What a hook is to do about a call of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// The call has begun as a span of this stage.
-    Begun(StageId),
+    /// The call is no stage of its own.
+    Silent,
+    /// The call has begun as a span.
+    Begun,
     /// As above; the samples of its input are wanted, since no loader tells them.
-    BegunWithoutSamples(StageId),
-    /// The model is seen for the first time: tell of it, and begin the call again.
+    BegunWithoutSamples,
+    /// The module is seen for the first time: say of which kind it is, and begin the call again.
+    NewModule,
+    /// The model is to be trained for the first time: tell of it, and begin the call again.
     NewModel,
 }
 
-/// What a hook is to do about an optimizer's update.
+/// What a hook is to do about an optimizer's update; hooks know it by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Update {
     /// The update has begun.
     Begun,
@@ -94,7 +111,9 @@ pub struct Training {
     primary: Option<PassId>,
     /// The pass that is booked as an evaluation already, while it goes on.
     evaluating: Option<PassId>,
-    models: Vec<Address>,
+    modules: Modules,
+    /// The stage of the outermost call under way.
+    called: StageId,
     /// Optimizers of the fit.
     optimizers: Vec<Address>,
     /// Optimizers that may use gradients in a way of their own before they throw them away.
@@ -127,7 +146,8 @@ impl Training {
             next_pass: 0,
             primary: None,
             evaluating: None,
-            models: Vec::new(),
+            modules: Modules::new(),
+            called: StageId::OTHER,
             optimizers: Vec::new(),
             foreign: Vec::new(),
             in_update: false,
@@ -150,26 +170,27 @@ impl Training {
 
     // What a model does.
 
-    /// A model is called, outermost.
-    pub fn begin_model(&mut self, model: Address, trains: bool, grad_enabled: bool) -> Call {
-        let (stage, wants_samples) = match self.worker_stage {
-            Some(stage) => (stage, false),
-            None if trains => match self.train_call(model, grad_enabled) {
-                Some(wants_samples) => (StageId::FORWARD, wants_samples),
-                None => return Call::NewModel,
-            },
-            None => (self.evaluate_call(model, grad_enabled), false),
+    /// A module is called, outermost.
+    pub fn begin_call(&mut self, module: Address, modes: Modes) -> Call {
+        let Some(known) = self.modules.find(module) else { return Call::NewModule };
+        let (stage, wants_samples) = match (known.kind, self.worker_stage) {
+            (ModuleKind::Silent, _) => return Call::Silent,
+            (_, Some(stage)) => (stage, false),
+            (ModuleKind::Loss, None) => (StageId::LOSS, false),
+            (ModuleKind::Model, None) if !modes.trains => {
+                (self.evaluate_call(known.trained, modes.grad_enabled), false)
+            }
+            (ModuleKind::Model, None) if modes.grad_enabled && !known.trained => return Call::NewModel,
+            (ModuleKind::Model, None) => (StageId::FORWARD, self.train_call(modes.grad_enabled)),
         };
         go_inside();
+        self.called = stage;
         enter(stage);
-        if wants_samples { Call::BegunWithoutSamples(stage) } else { Call::Begun(stage) }
+        if wants_samples { Call::BegunWithoutSamples } else { Call::Begun }
     }
 
-    /// Notes a call in training mode; says whether its samples are wanted, `None` for an unknown model.
-    fn train_call(&mut self, model: Address, grad_enabled: bool) -> Option<bool> {
-        if grad_enabled && !self.models.contains(&model) {
-            return None;
-        }
+    /// Notes a call in training mode; says whether its samples are wanted.
+    fn train_call(&mut self, grad_enabled: bool) -> bool {
         self.leave_evaluation();
         self.calls_to_train += 1;
         self.calls_since_backward += 1;
@@ -177,13 +198,13 @@ impl Training {
             self.see_event();
             self.pending_samples = 0;
         }
-        Some(grad_enabled && self.passes.is_empty())
+        grad_enabled && self.passes.is_empty()
     }
 
     /// A frozen teacher is in eval mode for ever; a model that was trained is being evaluated.
-    fn evaluate_call(&mut self, model: Address, grad_enabled: bool) -> StageId {
+    fn evaluate_call(&mut self, was_trained: bool, grad_enabled: bool) -> StageId {
         self.calls_to_evaluate += 1;
-        if !grad_enabled && self.evaluating.is_none() && self.models.contains(&model) {
+        if !grad_enabled && self.evaluating.is_none() && was_trained {
             match self.training_pass() {
                 None => return StageId::EVALUATE,
                 Some(asked) if Some(asked) != self.primary => self.begin_evaluation(asked),
@@ -194,19 +215,11 @@ impl Training {
         StageId::FORWARD
     }
 
-    /// A loss is computed, outermost.
-    pub fn begin_loss(&mut self) -> StageId {
-        let stage = self.worker_stage.unwrap_or(StageId::LOSS);
-        go_inside();
-        enter(stage);
-        stage
-    }
-
     /// The outermost call has ended.
-    pub fn end_call(&mut self, stage: StageId) {
-        exit(stage);
+    pub fn end_call(&mut self) {
+        exit(self.called);
         come_out();
-        if stage == StageId::EVALUATE {
+        if self.called == StageId::EVALUATE {
             self.see_activity();
         }
     }
@@ -216,14 +229,19 @@ impl Training {
         self.pending_samples = samples;
     }
 
-    /// The model is trained from here on.
-    pub fn know_model(&mut self, model: Address) {
-        self.models.push(model);
+    /// The module is of this kind.
+    pub fn know_module(&mut self, module: Address, kind: ModuleKind) {
+        self.modules.know(module, kind);
     }
 
-    /// The model is gone, and another may stand where it stood.
-    pub fn forget_model(&mut self, model: Address) {
-        self.models.retain(|known| *known != model);
+    /// The model is trained from here on.
+    pub fn train_model(&mut self, model: Address) {
+        self.modules.train(model);
+    }
+
+    /// The module is gone, and another may stand where it stood.
+    pub fn forget_module(&mut self, module: Address) {
+        self.modules.forget(module);
     }
 
     /// An evaluation without a loader, or a checkpoint, has ended.
@@ -285,12 +303,11 @@ impl Training {
         self.foreign.retain(|known| *known != optimizer);
     }
 
-    /// Gradients are about to be set to zero, by an optimizer or by a module.
-    pub fn begin_zero(&mut self, optimizer: Option<Address>) {
+    /// Gradients are about to be set to zero, by an optimizer or by anything else.
+    pub fn begin_zero(&mut self, by: Address) {
         self.see_event();
         let counts = !self.in_update && self.optimizers.len() == 1;
-        let wasted = counts && !optimizer.is_some_and(|optimizer| self.foreign.contains(&optimizer));
-        self.progress.drop_gradients(wasted);
+        self.progress.drop_gradients(counts && !self.foreign.contains(&by));
         enter(StageId::OPTIMIZER);
     }
 

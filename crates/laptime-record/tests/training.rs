@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{Event, Record, StageId, Status};
 use laptime_record::{
-    Address, Call, FitFacts, Options, PassId, Recorder, Update, enter, exit, is_inside, training,
+    Address, Call, FitFacts, Modes, ModuleKind, Options, PassId, Recorder, Update, enter, exit, is_inside,
+    training,
 };
 use laptime_store::RunReader;
 
@@ -53,19 +54,19 @@ fn record(script: fn()) -> Told {
 }
 
 fn call(trains: bool, grad_enabled: bool) {
+    let modes = Modes { trains, grad_enabled };
     training(|training| {
-        let mut begun = training.begin_model(MODEL, trains, grad_enabled);
-        if begun == Call::NewModel {
-            training.know_model(MODEL);
-            begun = training.begin_model(MODEL, trains, grad_enabled);
-        }
-        match begun {
-            Call::Begun(stage) => training.end_call(stage),
-            Call::BegunWithoutSamples(stage) => {
-                training.take_samples(8);
-                training.end_call(stage);
+        loop {
+            match training.begin_call(MODEL, modes) {
+                Call::NewModule => training.know_module(MODEL, ModuleKind::Model),
+                Call::NewModel => training.train_model(MODEL),
+                Call::Begun => return training.end_call(),
+                Call::BegunWithoutSamples => {
+                    training.take_samples(8);
+                    return training.end_call();
+                }
+                Call::Silent => unreachable!("a model is a stage"),
             }
-            Call::NewModel => unreachable!("the model is known"),
         }
     });
 }
@@ -95,18 +96,26 @@ fn update(settle: impl FnOnce()) {
 fn begin_pass(loader: Address) -> PassId {
     let pass = training(|training| training.begin_pass(loader, false));
     training(|training| training.end_wait());
+    training(|training| training.iterate(pass, iterator_of(pass)));
     pass
 }
 
+fn iterator_of(pass: PassId) -> Address {
+    Address(0x1000 + pass.0 as usize)
+}
+
 fn next(pass: PassId, samples: u32) {
-    if training(|training| training.ask(pass)) {
+    let iterator = iterator_of(pass);
+    if training(|training| training.ask(iterator)) {
         training(|training| training.interrupt_step());
     }
-    training(|training| training.take_batch(pass, samples));
+    if !training(|training| training.take_batch(iterator)) {
+        training(|training| training.count_samples(iterator, samples));
+    }
 }
 
 fn ran_out(pass: PassId) {
-    training(|training| training.ask(pass));
+    training(|training| training.ask(iterator_of(pass)));
     training(|training| training.end_wait());
     training(|training| training.end_pass(pass, false));
 }
@@ -202,7 +211,7 @@ fn gradients_set_to_zero_before_they_are_used_are_told() {
         let pass = begin_pass(LOADER);
         for at in 1..=12 {
             next(pass, 10);
-            training(|training| training.begin_zero(Some(OPTIMIZER)));
+            training(|training| training.begin_zero(OPTIMIZER));
             training(|training| training.end_zero());
             call(true, true);
             backward();
@@ -225,7 +234,7 @@ fn a_call_that_nothing_began_changes_nothing() {
         enter(StageId::FORWARD);
         exit(StageId::FORWARD);
         training(|training| {
-            training.end_call(StageId::LOSS);
+            training.end_call();
             training.end_backward();
             training.end_zero();
             training.leave_update();
@@ -236,4 +245,35 @@ fn a_call_that_nothing_began_changes_nothing() {
         assert!(!is_inside());
     });
     assert_eq!((told.fits, told.epochs, told.steps.len()), (0, 0, 0));
+}
+
+#[test]
+fn a_batch_has_as_many_samples_as_were_ordered_for_it() {
+    let told = record(|| {
+        let pass = begin_pass(LOADER);
+        for ordered in [32, 32, 7] {
+            training(|training| training.order(pass, ordered));
+        }
+        for looked_like in [1, 1, 1, 5] {
+            next(pass, looked_like);
+            step();
+        }
+        ran_out(pass);
+        training(|training| training.end_fit());
+    });
+    assert_eq!(told.steps, [32, 32, 7, 5]);
+}
+
+#[test]
+fn an_iterator_that_stands_where_another_stood_has_its_own_pass() {
+    let told = record(|| {
+        let kept = begin_pass(VALIDATION);
+        let pass = begin_pass(LOADER);
+        training(|training| training.iterate(pass, iterator_of(kept)));
+        next(kept, 4);
+        step();
+        training(|training| training.end_pass(pass, false));
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.epochs, told.steps), (1, vec![4]));
 }

@@ -1,5 +1,7 @@
 //! Passes over loaders: which one trains, which one evaluates, and the steps between two requests.
 
+use std::collections::VecDeque;
+
 use laptime_core::{StageId, Ticks};
 
 use super::{Address, Training, come_out, go_inside};
@@ -16,6 +18,10 @@ pub struct PassId(pub u32);
 pub(super) struct Pass {
     id: PassId,
     loader: Address,
+    /// What gives the batches; `None` until it is made.
+    iterator: Option<Address>,
+    /// Sizes of the batches that were ordered and have not come yet.
+    ordered: VecDeque<u32>,
     mark: MarkId,
     began: Ticks,
     asked: Ticks,
@@ -46,6 +52,8 @@ impl Training {
         self.passes.push(Pass {
             id,
             loader,
+            iterator: None,
+            ordered: VecDeque::new(),
             mark: at,
             began,
             asked: began,
@@ -72,9 +80,32 @@ impl Training {
         come_out();
     }
 
+    /// The batches of a pass come from this iterator.
+    pub fn iterate(&mut self, pass: PassId, iterator: Address) {
+        // One that is gone may have stood where this one stands.
+        for known in &mut self.passes {
+            known.iterator.take_if(|known| *known == iterator);
+        }
+        if let Some(of) = self.pass(pass) {
+            of.iterator = Some(iterator);
+        }
+    }
+
+    /// A batch of this many samples is ordered; it comes after those ordered before.
+    pub fn order(&mut self, pass: PassId, samples: u32) {
+        if let Some(of) = self.pass(pass) {
+            of.ordered.push_back(samples);
+        }
+    }
+
+    fn iterated(&self, iterator: Address) -> Option<PassId> {
+        self.passes.iter().find(|known| known.iterator == Some(iterator)).map(|known| known.id)
+    }
+
     /// A batch is requested; says whether another pass trains, so that this may interrupt its step.
-    pub fn ask(&mut self, pass: PassId) -> bool {
-        let interrupts = self.note_request(pass, now());
+    pub fn ask(&mut self, iterator: Address) -> bool {
+        // An iterator that nobody saw being made has no pass, but is waited for all the same.
+        let interrupts = self.iterated(iterator).is_some_and(|pass| self.note_request(pass, now()));
         self.begin_wait();
         interrupts
     }
@@ -112,16 +143,25 @@ impl Training {
         }
     }
 
-    /// A batch has come.
-    pub fn take_batch(&mut self, pass: PassId, samples: u32) {
+    /// A batch has come; says whether its samples are known already.
+    pub fn take_batch(&mut self, iterator: Address) -> bool {
         self.end_wait();
-        if let Some(taken) = self.pass(pass) {
-            taken.samples = taken.samples.saturating_add(samples);
-        }
+        let pass = self.iterated(iterator);
         if self.functional {
             self.before_forward = Some(mark());
             // Until a step shows whether modules are called, one look per pass is enough.
-            self.functional = self.primary == Some(pass) && self.calls_since_backward == 0;
+            self.functional = pass.is_some() && self.primary == pass && self.calls_since_backward == 0;
+        }
+        let Some(taken) = pass.and_then(|pass| self.pass(pass)) else { return true };
+        let ordered = taken.ordered.pop_front();
+        taken.samples = taken.samples.saturating_add(ordered.unwrap_or(0));
+        ordered.is_some()
+    }
+
+    /// Samples in the batch that has come.
+    pub fn count_samples(&mut self, iterator: Address, samples: u32) {
+        if let Some(taken) = self.iterated(iterator).and_then(|pass| self.pass(pass)) {
+            taken.samples = taken.samples.saturating_add(samples);
         }
     }
 

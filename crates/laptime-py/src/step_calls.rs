@@ -1,0 +1,267 @@
+//! What hooks tell in every step, as functions that CPython calls directly and that share one door.
+//!
+//! Between two of these calls PyTorch has thrown nearly everything out of the caches, so what counts is how
+//! little code and memory a call touches. Each function is a few instructions; all of them go on in
+//! [`tell`], which therefore is the code that is most often still there.
+
+#![expect(
+    unsafe_code,
+    reason = "a step has time for few cache misses, and arguments that are parsed cost many"
+)]
+
+use std::ffi::{CStr, c_int};
+use std::ptr::null_mut;
+
+use laptime_record::{Address, Call, Modes, guarded, is_inside, training};
+use pyo3::ffi::{self, PyObject};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use crate::torch;
+
+// What `begin_call` answers. Python gets `None` for a call that is no stage of its own and `True` for one that
+// has begun, which it tells apart without looking anything up, and a number for all others (but 1, which equals `True`).
+const SILENT: i32 = -1;
+const BEGUN: i32 = 0;
+/// It has begun, and the samples of its input are wanted.
+const WANTS_SAMPLES: i32 = 2;
+/// A model is to be trained for the first time.
+const NEW_MODEL: i32 = 3;
+/// The module is seen for the first time.
+const NEW_MODULE: i32 = 4;
+
+/// What a hook tells; the object it is about goes with it.
+#[derive(Clone, Copy)]
+enum Told {
+    Call(Modes),
+    CallEnd,
+    Backward,
+    BackwardEnd,
+    Zero,
+    ZeroEnd,
+    Update,
+    UpdateEnd,
+    Request,
+    Batch,
+    WaitEnd,
+}
+
+/// Passes on what a hook tells, and gives the answer.
+#[inline(never)]
+fn tell(told: Told, object: *mut PyObject) -> i32 {
+    let about = Address(object.addr());
+    guarded(SILENT, || {
+        training(|training| {
+            match told {
+                Told::Call(modes) => return answer(training.begin_call(about, modes)),
+                Told::CallEnd => training.end_call(),
+                Told::Backward => training.begin_backward(),
+                Told::BackwardEnd => training.end_backward(),
+                Told::Zero => training.begin_zero(about),
+                Told::ZeroEnd => training.end_zero(),
+                Told::Update => return i32::from(training.begin_update(about) as u8),
+                Told::UpdateEnd => training.end_update(about),
+                Told::Request => return i32::from(training.ask(about)),
+                Told::Batch => return i32::from(training.take_batch(about)),
+                Told::WaitEnd => training.end_wait(),
+            }
+            0
+        })
+    })
+}
+
+fn answer(begun: Call) -> i32 {
+    match begun {
+        Call::Begun => BEGUN,
+        Call::BegunWithoutSamples => WANTS_SAMPLES,
+        Call::Silent => SILENT,
+        Call::NewModel => NEW_MODEL,
+        Call::NewModule => NEW_MODULE,
+    }
+}
+
+fn none() -> *mut PyObject {
+    // SAFETY: `None` always exists, and Python holds its lock while it calls us.
+    unsafe { ffi::Py_NewRef(ffi::Py_None()) }
+}
+
+fn number(value: i32) -> *mut PyObject {
+    // SAFETY: Python holds its lock while it calls us.
+    unsafe { ffi::PyLong_FromLong(value.into()) }
+}
+
+/// The argument of a function as Python passed it.
+///
+/// # Safety
+/// Python must be calling, and keep the object alive meanwhile.
+unsafe fn argument<'a>(object: *mut PyObject) -> Borrowed<'a, 'a, PyAny> {
+    // SAFETY: the caller promises both.
+    unsafe { Borrowed::from_ptr(Python::assume_attached(), object) }
+}
+
+unsafe extern "C" fn begin_call(_: *mut PyObject, module: *mut PyObject) -> *mut PyObject {
+    if is_inside() {
+        return none();
+    }
+    // Asked first: what Python runs meanwhile may have something to tell as well.
+    // SAFETY: called by Python with a living module.
+    let modes = guarded(NO_MODES, || modes_of(unsafe { argument(module) }));
+    match tell(Told::Call(modes), module) {
+        SILENT => none(),
+        // SAFETY: `True` always exists, and Python holds its lock while it calls us.
+        BEGUN => unsafe { ffi::Py_NewRef(ffi::Py_True()) },
+        wanted => number(wanted),
+    }
+}
+
+const NO_MODES: Modes = Modes { trains: false, grad_enabled: false };
+
+fn modes_of(module: Borrowed<'_, '_, PyAny>) -> Modes {
+    let trains = module.getattr(intern!(module.py(), "training")).and_then(|told| told.is_truthy());
+    // What cannot be told is not trained.
+    Modes { trains: trains.unwrap_or(false), grad_enabled: torch::is_grad_enabled(module.py()) }
+}
+
+unsafe extern "C" fn end_call(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    tell(Told::CallEnd, null_mut());
+    none()
+}
+
+unsafe extern "C" fn begin_backward(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    tell(Told::Backward, null_mut());
+    none()
+}
+
+unsafe extern "C" fn end_backward(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    tell(Told::BackwardEnd, null_mut());
+    none()
+}
+
+unsafe extern "C" fn begin_zero(_: *mut PyObject, optimizer: *mut PyObject) -> *mut PyObject {
+    tell(Told::Zero, optimizer);
+    none()
+}
+
+unsafe extern "C" fn end_zero(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    tell(Told::ZeroEnd, null_mut());
+    none()
+}
+
+unsafe extern "C" fn begin_update(_: *mut PyObject, optimizer: *mut PyObject) -> *mut PyObject {
+    number(tell(Told::Update, optimizer))
+}
+
+unsafe extern "C" fn end_update(_: *mut PyObject, optimizer: *mut PyObject) -> *mut PyObject {
+    tell(Told::UpdateEnd, optimizer);
+    none()
+}
+
+unsafe extern "C" fn ask(_: *mut PyObject, iterator: *mut PyObject) -> *mut PyObject {
+    number(tell(Told::Request, iterator))
+}
+
+unsafe extern "C" fn end_wait(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    tell(Told::WaitEnd, null_mut());
+    none()
+}
+
+unsafe extern "C" fn take_batch(
+    _: *mut PyObject,
+    arguments: *mut *mut PyObject,
+    count: ffi::Py_ssize_t,
+) -> *mut PyObject {
+    if count != 2 {
+        return number(0);
+    }
+    // SAFETY: Python passes as many living arguments as it says.
+    let (iterator, batch) = unsafe { (*arguments, argument(*arguments.add(1))) };
+    if tell(Told::Batch, iterator) != 0 {
+        return number(0);
+    }
+    let samples = guarded(None, || torch::samples_of(&batch));
+    if let Some(samples) = samples {
+        guarded((), || training(|training| training.count_samples(Address(iterator.addr()), samples)));
+    }
+    number(samples.is_none().into())
+}
+
+/// A function of the module, with its signature and its documentation.
+fn method(name: &'static CStr, form: Form, doc: &'static CStr) -> ffi::PyMethodDef {
+    let (ml_meth, ml_flags): (ffi::PyMethodDefPointer, c_int) = match form {
+        Form::Plain(function) => (ffi::PyMethodDefPointer { PyCFunction: function }, ffi::METH_NOARGS),
+        Form::About(function) => (ffi::PyMethodDefPointer { PyCFunction: function }, ffi::METH_O),
+        Form::AboutTwo(function) => {
+            (ffi::PyMethodDefPointer { PyCFunctionFast: function }, ffi::METH_FASTCALL)
+        }
+    };
+    ffi::PyMethodDef { ml_name: name.as_ptr(), ml_meth, ml_flags, ml_doc: doc.as_ptr() }
+}
+
+/// How many objects a function is about.
+#[derive(Clone, Copy)]
+enum Form {
+    Plain(ffi::PyCFunction),
+    About(ffi::PyCFunction),
+    AboutTwo(ffi::PyCFunctionFast),
+}
+
+/// Puts the functions into the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    use Form::{About, AboutTwo, Plain};
+    let methods = [
+        method(
+            c"begin_call",
+            About(begin_call),
+            c"begin_call($module, module, /)\n--\n\nA module is called: `None` when that is no stage, `True` when it has begun, else what is wanted first.",
+        ),
+        method(c"end_call", Plain(end_call), c"end_call($module, /)\n--\n\nThe outermost call has ended."),
+        method(
+            c"begin_backward",
+            Plain(begin_backward),
+            c"begin_backward($module, /)\n--\n\nA backward pass begins.",
+        ),
+        method(
+            c"end_backward",
+            Plain(end_backward),
+            c"end_backward($module, /)\n--\n\nThe backward pass has ended.",
+        ),
+        method(
+            c"begin_zero",
+            About(begin_zero),
+            c"begin_zero($module, optimizer, /)\n--\n\nGradients are about to be set to zero, by an optimizer or by a module.",
+        ),
+        method(c"end_zero", Plain(end_zero), c"end_zero($module, /)\n--\n\nGradients are zero."),
+        method(
+            c"begin_update",
+            About(begin_update),
+            c"begin_update($module, optimizer, /)\n--\n\nAn optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another.",
+        ),
+        method(
+            c"end_update",
+            About(end_update),
+            c"end_update($module, optimizer, /)\n--\n\nThe model is updated.",
+        ),
+        method(
+            c"ask",
+            About(ask),
+            c"ask($module, iterator, /)\n--\n\nA batch is requested; says whether another pass trains, so that this may interrupt its step.",
+        ),
+        method(
+            c"take_batch",
+            AboutTwo(take_batch),
+            c"take_batch($module, iterator, batch, /)\n--\n\nA batch has come; says whether its samples are still to be counted.",
+        ),
+        method(
+            c"end_wait",
+            Plain(end_wait),
+            c"end_wait($module, /)\n--\n\nThe wait for a batch has ended, with or without one.",
+        ),
+    ];
+    // Side by side, and for as long as any function may be called.
+    let mut methods = Vec::from(methods);
+    methods.push(ffi::PyMethodDef::zeroed());
+    // SAFETY: the definitions live for ever, end with an empty one, and their functions have the form their
+    // flags say.
+    let added = unsafe { ffi::PyModule_AddFunctions(module.as_ptr(), methods.leak().as_mut_ptr()) };
+    if added == 0 { Ok(()) } else { Err(PyErr::fetch(module.py())) }
+}

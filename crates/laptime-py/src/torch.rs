@@ -1,0 +1,117 @@
+//! What is asked of PyTorch in every step: from here it takes no Python frame.
+
+#![expect(unsafe_code, reason = "a tensor's own length function makes no objects")]
+
+use std::ffi::c_void;
+
+use laptime_record::{PassId, guarded, training};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyIterator, PyList, PyTuple, PyType};
+use pyo3::{ffi, intern};
+
+struct Torch {
+    is_grad_enabled: Py<PyAny>,
+    /// How many modes see every look at a tensor.
+    mode_count: Py<PyAny>,
+    tensor: Py<PyType>,
+    /// The first dimension of a tensor. Its shape would be a tuple of numbers made for every batch.
+    length: Option<ffi::lenfunc>,
+}
+
+static TORCH: PyOnceLock<Torch> = PyOnceLock::new();
+
+/// Keeps the functions of PyTorch that every step asks, and its type of tensors.
+#[pyfunction]
+pub(crate) fn know_torch(
+    is_grad_enabled: Bound<'_, PyAny>,
+    mode_count: Bound<'_, PyAny>,
+    tensor: Bound<'_, PyType>,
+) {
+    let py = tensor.py();
+    let torch = Torch {
+        is_grad_enabled: is_grad_enabled.unbind(),
+        mode_count: mode_count.unbind(),
+        length: length_of(&tensor),
+        tensor: tensor.unbind(),
+    };
+    // Asked once more it is the same PyTorch.
+    let _ = TORCH.set(py, torch);
+}
+
+/// What C knows of a tensor's length: the class that Python sees has a function of its own, written in Python.
+fn length_of(tensor: &Bound<'_, PyType>) -> Option<ffi::lenfunc> {
+    let base = tensor.getattr(intern!(tensor.py(), "__base__")).ok()?;
+    let base = base.cast::<PyType>().ok()?;
+    // SAFETY: the slot of a type that is alive is null or a function of this form.
+    unsafe {
+        let slot = ffi::PyType_GetSlot(base.as_type_ptr(), ffi::Py_mp_length);
+        std::mem::transmute::<*mut c_void, Option<ffi::lenfunc>>(slot)
+    }
+}
+
+/// Whether gradients are kept; without PyTorch they are not.
+pub(crate) fn is_grad_enabled(py: Python<'_>) -> bool {
+    let told =
+        TORCH.get(py).map(|torch| torch.is_grad_enabled.bind(py).call0().and_then(|is| is.is_truthy()));
+    matches!(told, Some(Ok(true)))
+}
+
+/// Samples in a batch whose first part is a plain tensor that nobody watches; `None` otherwise.
+pub(crate) fn samples_of(batch: &Bound<'_, PyAny>) -> Option<u32> {
+    let torch = TORCH.get(batch.py())?;
+    let first = if let Ok(parts) = batch.cast_exact::<PyList>() {
+        &parts.get_item(0).ok()?
+    } else if let Ok(parts) = batch.cast_exact::<PyTuple>() {
+        &parts.get_item(0).ok()?
+    } else {
+        batch
+    };
+    let is_plain = first.get_type().is(&torch.tensor);
+    if !is_plain || torch.mode_count.bind(batch.py()).call0().ok()?.is_truthy().ok()? {
+        return None;
+    }
+    rows(first, torch.length)
+}
+
+/// The first dimension of a plain tensor; 1 when it has none.
+fn rows(tensor: &Bound<'_, PyAny>, length: Option<ffi::lenfunc>) -> Option<u32> {
+    // SAFETY: the function is that of the tensor's base, and the interpreter lock is held.
+    let rows = length.map_or(0, |length| unsafe { length(tensor.as_ptr()) });
+    if rows > 0 {
+        return u32::try_from(rows).ok();
+    }
+    // It failed, or there is no dimension, or nothing in it.
+    drop(PyErr::take(tensor.py()));
+    let shape = tensor.getattr(intern!(tensor.py(), "shape")).ok()?;
+    let shape = shape.cast::<PyTuple>().ok()?;
+    if shape.is_empty() { Some(1) } else { shape.get_item(0).ok()?.extract().ok() }
+}
+
+/// An iterator over the indices of a loader's batches, which tells how many samples each will have.
+#[pyclass(module = "laptime._native")]
+pub(crate) struct IndexIterator {
+    indices: Py<PyIterator>,
+    pass: PassId,
+}
+
+#[pymethods]
+impl IndexIterator {
+    #[new]
+    fn new(indices: &Bound<'_, PyAny>, pass_id: u32) -> PyResult<Self> {
+        Ok(Self { indices: indices.try_iter()?.unbind(), pass: PassId(pass_id) })
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
+        let index = self.indices.bind(py).clone().next()?;
+        if let Ok(Ok(of_batch)) = index.as_ref().map(|index| index.cast_exact::<PyList>()) {
+            let samples = u32::try_from(of_batch.len()).unwrap_or(u32::MAX);
+            guarded((), || training(|training| training.order(self.pass, samples)));
+        }
+        Some(index)
+    }
+}
