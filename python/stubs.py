@@ -29,6 +29,7 @@ TYPES = {
     "counter": "str",
     "dir": "str | os.PathLike[str] | None",
     "facts": "dict[str, object] | None",
+    "folder": "str",
     "foreign": "bool",
     "grad_enabled": "bool",
     "id": "int",
@@ -66,6 +67,7 @@ RETURNS = {
     "begin_update": "int",
     "batch_iterator": "Iterator[T]",
     "epoch_begin": "int",
+    "epoch_feed": "EpochFeed",
     "finish": "str | None",
     "fit_begin": "int",
     "has_passes": "bool",
@@ -102,6 +104,12 @@ class Stage:
         /,
     ) -> bool | None: ...
 '''
+EPOCH_FEED = '''
+class EpochFeed:
+    """{doc}"""
+
+    def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
+'''
 
 
 def text() -> str:
@@ -112,7 +120,8 @@ def text() -> str:
         if inspect.isbuiltin(value) and not name.startswith("_")
     ]
     stage = STAGE.format(doc=inspect.getdoc(_native.Stage))
-    return HEAD + stage + "".join(_function(name, value) for name, value in functions)
+    epoch_feed = EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
+    return HEAD + stage + epoch_feed + "".join(_function(name, value) for name, value in functions)
 
 
 def _function(name: str, function: object) -> str:
