@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,11 +63,21 @@ def tags(address: str, runs: int) -> dict[str, Any]:
     """Every run and its tags, as the page asks for them, once so many runs are read."""
     until = time.monotonic() + PATIENCE
     while True:
-        with urllib.request.urlopen(f"{address}/data/plugin/scalars/tags") as answer:
-            found = json.load(answer)
+        found = _answer(f"{address}/data/plugin/scalars/tags")
         if len(found) >= runs or time.monotonic() > until:
             return found
         time.sleep(0.2)
+
+
+def steps(address: str, run: str, tag: str) -> list[int]:
+    """The steps of a tag that the page draws."""
+    asked = urllib.parse.urlencode({"run": run, "tag": tag})
+    return [step for _, step, _ in _answer(f"{address}/data/plugin/scalars/scalars?{asked}")]
+
+
+def _answer(address: str) -> Any:
+    with urllib.request.urlopen(address) as answer:
+        return json.load(answer)
 
 
 def page(address: str, tag_filter: str = "") -> str:

@@ -11,7 +11,7 @@ from conftest import Script
 pytest.importorskip("tensorboard")
 
 import event_files
-from event_files import equal_live
+from event_files import equal, equal_live
 from tensorboard.util import tensor_util
 
 # Two fits of three epochs; `log` is called at the end of each epoch and after each fit.
@@ -77,40 +77,68 @@ fit(one); fit(one); fit(other)
     ]
 
 
-def test_the_writer_of_torch_and_the_writer_of_tensorflow(script: Script, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("tensorflow")
-    done = script(
-        """
+FIT = """
 import laptime, sys
-from torch.utils.tensorboard import SummaryWriter
-import tensorflow as tf
-
-def train(writer):
+def fit(writer):
     for epoch in laptime.epochs(3):
         for batch in laptime.batches([[0] * 4] * 5):
             pass
         laptime.tensorboard.log(writer)
     laptime.tensorboard.log(writer)
+"""
 
-torch_writer = SummaryWriter("torch_logs")
-train(torch_writer)
-torch_writer.close()
-train(tf.summary.create_file_writer("tf_logs"))
+
+def test_the_writer_of_torch(script: Script, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    done = script(
+        FIT
+        + """
+import types
+# Its writer would import TensorFlow, with which torch does not always share a process.
+sys.modules["tensorboard.compat.notf"] = types.ModuleType("notf")
+from torch.utils.tensorboard import SummaryWriter
+with SummaryWriter("logs") as writer:
+    fit(writer)
 """
     )
-    document = event_files.report(done.folder)
-    read = event_files.points(tmp_path / "torch_logs")
-    assert equal_live(read, event_files.expected(document, 0))
-    (path,) = (tmp_path / "tf_logs").glob("*tfevents*")
-    # Its points are at the moment they were added, which is another.
-    told = event_files.expected(document, 1)
-    of_tf = {
-        (value.tag, event.step): (told[value.tag, event.step][0], tensor_util.make_ndarray(value.tensor).item())
+    told = event_files.expected(event_files.report(done.folder), 0)
+    assert equal_live(event_files.points(tmp_path / "logs"), told)
+
+
+def test_tensorflow_reads_what_is_exported_and_its_writer_takes_epochs(
+    script: Script, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorflow")
+    assert event_files.export(event_files.FIXTURES, "demo", tmp_path / "demo").returncode == 0
+    (exported,) = (tmp_path / "demo").rglob("*tfevents*")
+    done = script(
+        FIT
+        + """
+import os
+import tensorflow as tf
+fit(tf.summary.create_file_writer("logs"))
+for event in tf.compat.v1.train.summary_iterator(os.environ["EXPORTED"]):
+    for value in event.summary.value:
+        print(value.tag, event.step, event.wall_time, value.simple_value)
+""",
+        EXPORTED=str(exported),
+    )
+    lines = (line.split(" ") for line in done.out.splitlines())
+    read = {(tag, int(step)): (float(unix_s), float(value)) for tag, step, unix_s, value in lines}
+    assert equal(read, event_files.points(exported.parent))
+
+    told = event_files.expected(event_files.report(done.folder), 0)
+    (path,) = (tmp_path / "logs").glob("*tfevents*")
+    # tf.summary puts its points at the moment they are added, not at the end of the pass.
+    written = {
+        (value.tag, event.step): (
+            told[value.tag, event.step][0],
+            tensor_util.make_ndarray(value.tensor).item(),
+        )
         for event in event_files.events(path)
         for value in event.summary.value
     }
-    assert equal_live(of_tf, told)
+    assert equal_live(written, told)
 
 
 @pytest.mark.parametrize("writer", ["None", "Broken()", "object()"])

@@ -13,8 +13,11 @@ import tensorboard_page
 
 
 def test_the_page_shows_every_tag(tmp_path: Path) -> None:
-    for run in ["demo", "sizes"]:
+    for run in ["demo", "sizes", "killed"]:
         assert event_files.export(event_files.FIXTURES, run, tmp_path).returncode == 0
+    (killed,) = tmp_path.glob("killed-*/*/*tfevents*")
+    # As a kill in mid-write leaves it: two of the three epochs are whole.
+    killed.write_bytes(killed.read_bytes()[:-7])
     told = {
         str(folder.relative_to(tmp_path)): {tag for tag, _ in event_files.points(folder)}
         for folder in event_files.fit_folders(tmp_path)
@@ -22,6 +25,8 @@ def test_the_page_shows_every_tag(tmp_path: Path) -> None:
     with tensorboard_page.served(tmp_path) as address:
         served = tensorboard_page.tags(address, len(told))
         assert {run: set(tags) for run, tags in served.items()} == told
+        run = str(killed.parent.relative_to(tmp_path))
+        assert tensorboard_page.steps(address, run, "laptime/epoch_time_s") == [0, 1]
         if tensorboard_page.CHROMIUM is None:
             pytest.skip("the page itself is not tested: Chromium is not installed")
         page = tensorboard_page.page(address)

@@ -1,10 +1,10 @@
 //! What shows a run while it grows: the progress line, and the files that TensorBoard reads.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use laptime_analyse::Report;
@@ -18,17 +18,14 @@ use crate::text::{Style, progress_line};
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 /// TensorBoard itself looks every 5 s.
 const BOARD_INTERVAL: Duration = Duration::from_secs(1);
+/// Showing a run of very many epochs takes long; this many times as long is the training left alone.
+const REST: u32 = 50;
 
 /// Shows a run until it is ended.
 pub(crate) struct Live {
     over: Arc<AtomicBool>,
-    following: Following,
-}
-
-/// Who has the views: a thread that follows the run, or nobody where there is nothing to follow.
-enum Following {
-    Thread(JoinHandle<Views>),
-    Nothing(Views),
+    views: Arc<Mutex<Views>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// Where a growing run is shown.
@@ -70,42 +67,49 @@ impl Views {
 impl Live {
     /// Follows a run; `None` shows nothing.
     pub(crate) fn follow(run: Option<&Path>, views: Views) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
         let wanted = views.line.is_some() || views.board.is_some();
-        let Some(study) = run.filter(|_| wanted).and_then(|run| Study::open(run).ok()) else {
-            return Self { over, following: Following::Nothing(views) };
-        };
-        let until = Arc::clone(&over);
-        let following = Following::Thread(thread::spawn(move || follow(study, views, &until)));
-        Self { over, following }
+        let (over, views) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(views)));
+        let study = run.filter(|_| wanted).and_then(|run| Study::open(run).ok());
+        let thread = study.and_then(|study| {
+            let (until, shown) = (Arc::clone(&over), Arc::clone(&views));
+            let body = move || follow(study, &shown, &until);
+            thread::Builder::new().name("laptime-live".into()).spawn(body).ok()
+        });
+        Self { over, views, thread }
     }
 
     /// Ends it; gives back the board, for which the end of the run is still to come.
     pub(crate) fn end(self) -> Option<Board> {
         self.over.store(true, Ordering::Release);
-        let views = match self.following {
-            Following::Nothing(views) => views,
-            Following::Thread(thread) => {
-                thread.thread().unpark();
-                // What could not be shown is no reason to fail.
-                thread.join().unwrap_or_default()
-            }
-        };
-        if let Some(line) = views.line {
+        if let Some(thread) = self.thread {
+            thread.thread().unpark();
+            // What could not be shown is no reason to fail.
+            let _ = thread.join();
+        }
+        let Views { line, board } = std::mem::take(&mut *lock(&self.views));
+        if let Some(line) = line {
             line.bar.finish_and_clear();
         }
-        views.board
+        board
     }
 }
 
-fn follow(mut study: Study, mut views: Views, over: &AtomicBool) -> Views {
+fn follow(mut study: Study, views: &Mutex<Views>, over: &AtomicBool) {
     while !over.load(Ordering::Acquire) {
+        let began = Instant::now();
+        let mut views = lock(views);
         if let Ok(report) = study.report() {
             views.show(&report);
         }
-        thread::park_timeout(views.interval());
+        let interval = views.interval();
+        drop(views);
+        thread::park_timeout(interval.max(began.elapsed() * REST));
     }
-    views
+}
+
+/// What a view that broke off left behind is still worth ending.
+fn lock(views: &Mutex<Views>) -> MutexGuard<'_, Views> {
+    views.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The line that moves.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use laptime_analyse::{EpochSummary, Report};
 
-use super::event_file::EventFile;
+use super::event_file::{EventFile, FILE_NAME};
 use super::folder::folder_of;
 use super::handed::Handed;
 use super::scalars::moment;
@@ -18,7 +18,7 @@ use super::stream::EventStream;
 pub(crate) struct Board {
     dir: PathBuf,
     handed: Handed,
-    files: BTreeMap<u32, (EventFile, EventStream)>,
+    files: BTreeMap<u32, FitFile>,
     epochs: u64,
     warned: bool,
 }
@@ -47,20 +47,41 @@ impl Board {
     fn write(&mut self, report: &Report) -> io::Result<()> {
         let Self { dir, handed, files, epochs, .. } = self;
         let mut take = |epoch: &EpochSummary| {
-            let (file, stream) = match files.entry(epoch.fit) {
+            let of_fit = match files.entry(epoch.fit) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => {
-                    let file = EventFile::create(&folder_of(dir, report, epoch.fit))?;
-                    new.insert((file, EventStream::default()))
-                }
+                Entry::Vacant(new) => new.insert(FitFile::create(folder_of(dir, report, epoch.fit))?),
             };
-            file.append(|| stream.records_of(epoch))?;
+            of_fit.file.append(|| of_fit.stream.records_of(epoch))?;
             *epochs += 1;
             io::Result::Ok(())
         };
         let take = |epoch: &EpochSummary| moment(epoch).map_or(Ok(()), |_| take(epoch));
         handed.hand_on(&report.epochs, |epoch| epoch.settled, take)?;
-        self.files.values_mut().try_for_each(|(file, _)| file.flush())
+        self.files.values_mut().try_for_each(FitFile::flush)
+    }
+}
+
+/// The event file of one fit.
+#[derive(Debug)]
+struct FitFile {
+    folder: PathBuf,
+    file: EventFile,
+    stream: EventStream,
+}
+
+impl FitFile {
+    fn create(folder: PathBuf) -> io::Result<Self> {
+        let file = EventFile::create(&folder)?;
+        Ok(Self { folder, file, stream: EventStream::default() })
+    }
+
+    /// A file that somebody removed takes everything that is written and shows nothing of it.
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        match self.folder.join(FILE_NAME).try_exists() {
+            Ok(false) => Err(io::Error::new(io::ErrorKind::NotFound, "its event file was removed")),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -68,7 +89,6 @@ impl Board {
 mod tests {
     use std::fs;
 
-    use super::super::event_file::FILE_NAME;
     use super::super::record::whole_records;
     use super::super::replaced::export;
     use super::*;
@@ -132,5 +152,15 @@ mod tests {
         assert_eq!(board.see(&report), None);
         assert_eq!(board.written().1, report.epochs.len() as u64);
         assert_eq!(files(&dir).len(), report.fits.len());
+    }
+
+    #[test]
+    fn a_file_that_somebody_removes_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut board = Board::new(folder.path());
+        assert_eq!(board.see(&report()), None);
+        fs::remove_dir_all(fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path()).unwrap();
+        assert!(board.see(&report()).unwrap().ends_with(": its event file was removed"));
+        assert_eq!(board.see(&report()), None);
     }
 }
