@@ -32,9 +32,9 @@ pub(super) fn folder_of(dir: &Path, report: &Report, fit: u32) -> PathBuf {
     let entries = fs::read_dir(&of_run).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let known = names.filter(|name| *name == number || name.starts_with(&longer)).min();
-    let facts = report.fits.iter().find(|known| known.index == fit);
-    let name = known.unwrap_or_else(|| fit_folder(&number, facts, &report.run.name));
-    of_run.join(name)
+    let facts = report.fits.iter().find(|known| known.index == fit).zip(report.fits.first());
+    let differences = facts.map(|(fit, first)| differences(fit, first)).unwrap_or_default();
+    of_run.join(known.unwrap_or_else(|| joined([number, differences])))
 }
 
 /// The run's name and the random part of its id: `mlp-f3ad63bb`.
@@ -43,17 +43,14 @@ fn run_folder(run: &RunSummary) -> String {
     joined([plain(&run.name), plain(random)])
 }
 
-/// The fit's number and what tells fits of one run apart: `fit-2-rows-3000-batch-32`.
-fn fit_folder(number: &str, fit: Option<&FitSummary>, run_name: &str) -> String {
-    let told =
-        |name: &str, value: Option<u64>| value.map(|value| format!("{name}-{value}")).unwrap_or_default();
-    let label = fit.map(|fit| fit.label.as_str()).filter(|label| *label != run_name).unwrap_or_default();
-    joined([
-        number.to_owned(),
-        plain(label),
-        told("rows", fit.and_then(|fit| fit.rows)),
-        told("batch", fit.and_then(|fit| fit.batch)),
-    ])
+/// What tells a fit from the first of its run, such as `rows-3000`. Of the first it is nothing: most runs have
+/// one fit, and charts have little room for names.
+fn differences(fit: &FitSummary, first: &FitSummary) -> String {
+    let number = |name: &str, value: Option<u64>, of_first: Option<u64>| {
+        value.filter(|_| value != of_first).map(|value| format!("{name}-{value}")).unwrap_or_default()
+    };
+    let label = if fit.label == first.label { String::new() } else { plain(&fit.label) };
+    joined([label, number("rows", fit.rows, first.rows), number("batch", fit.batch, first.batch)])
 }
 
 fn joined<const N: usize>(parts: [String; N]) -> String {
@@ -84,11 +81,12 @@ mod tests {
         report.fits[1].rows = Some(3_000);
         let first = folder_of(folder.path(), &report, 1);
         let shown = first.strip_prefix(folder.path()).unwrap().display().to_string();
-        insta::assert_snapshot!(shown, @"evil-name-f1363edf/fit-2-mlp-rows-3000-batch-32");
+        insta::assert_snapshot!(shown, @"evil-name-f1363edf/fit-2-rows-3000");
         fs::create_dir_all(&first).unwrap();
         report.fits[1].rows = None;
         assert_eq!(folder_of(folder.path(), &report, 1), first, "what became known later moves nothing");
         assert_ne!(folder_of(folder.path(), &report, 11), first);
+        assert!(folder_of(folder.path(), &report, 0).ends_with("evil-name-f1363edf/fit-1"));
     }
 
     #[test]
