@@ -30,6 +30,7 @@ TYPES = {
     "counter": "str",
     "dir": "str | os.PathLike[str] | None",
     "facts": "dict[str, object] | None",
+    "folder": "str",
     "foreign": "bool",
     "id": "int",
     "in_eval_mode": "bool",
@@ -70,6 +71,7 @@ RETURNS = {
     "begin_update": "int",
     "batch_iterator": "Iterator[T]",
     "epoch_begin": "int",
+    "epoch_feed": "EpochFeed",
     "finish": "str | None",
     "fit_begin": "int",
     "has_passes": "bool",
@@ -114,6 +116,12 @@ class IndexIterator:
     def __iter__(self) -> IndexIterator: ...
     def __next__(self) -> Any: ...
 '''
+EPOCH_FEED = '''
+class EpochFeed:
+    """{doc}"""
+
+    def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
+'''
 
 
 def text() -> str:
@@ -125,6 +133,7 @@ def text() -> str:
     ]
     classes = STAGE.format(doc=inspect.getdoc(_native.Stage))
     classes += INDEX_ITERATOR.format(doc=inspect.getdoc(_native.IndexIterator))
+    classes += EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
     return HEAD + classes + "".join(_function(name, value) for name, value in functions)
 
 

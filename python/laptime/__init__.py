@@ -12,6 +12,7 @@ Recording starts at the first use, or with `laptime run -- python train.py`. Aft
 raises, prints or changes what your program does; trouble is told by `laptime report`.
 """
 
+from laptime import tensorboard
 from laptime._forms import Batches, Epochs, batches, epochs, stage
 from laptime._native import Stage
 from laptime._session import finish, init, lap, measured
@@ -30,4 +31,5 @@ __all__ = [
     "load",
     "measured",
     "stage",
+    "tensorboard",
 ]

@@ -31,6 +31,11 @@ class IndexIterator:
     def __iter__(self) -> IndexIterator: ...
     def __next__(self) -> Any: ...
 
+class EpochFeed:
+    """Gives each epoch of a run once, as soon as its pass has ended."""
+
+    def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
+
 def arm(options: dict[str, object] | None = None) -> None:
     """Starts recording with the first thing that is recorded."""
 
@@ -107,6 +112,9 @@ def epoch_begin() -> int:
 
 def epoch_end() -> None:
     """Ends the open epoch."""
+
+def epoch_feed(folder: str) -> EpochFeed:
+    """The epochs of the run in a folder, from its beginning."""
 
 def exit(id: int) -> None:
     """Ends a stage on this thread."""

@@ -1,6 +1,6 @@
 //! Clock: how long a tick is, and what the wall clock did meanwhile.
 
-use laptime_core::{Anchor, Timebase};
+use laptime_core::{Anchor, Ticks, Timebase};
 
 use crate::report::Warning;
 
@@ -18,14 +18,17 @@ const MOST_WARNINGS: usize = 32;
 pub(crate) struct Clock {
     first: Option<Anchor>,
     last: Option<Anchor>,
+    /// The first anchor, and those after which the wall clock stood elsewhere.
+    settings: Vec<Anchor>,
     warnings: Vec<Warning>,
 }
 
 impl Clock {
     /// Takes the next anchor.
     pub(crate) fn take(&mut self, anchor: &Anchor) {
-        if let Some(before) = self.last {
-            self.compare(&before, anchor);
+        match self.last {
+            Some(before) => self.compare(&before, anchor),
+            None => self.settings.push(*anchor),
         }
         self.first.get_or_insert(*anchor);
         self.last = Some(*anchor);
@@ -42,6 +45,16 @@ impl Clock {
         between.into_iter().chain([at_start]).find(plausible).unwrap_or(Timebase::NANOSECONDS)
     }
 
+    /// What the wall clock showed at a moment, seconds since 1970; `None` before the first anchor is known.
+    ///
+    /// The wall clock keeps its distance to the ticks except where it was stepped or the machine slept.
+    pub(crate) fn unix_seconds(&self, at: Ticks, timebase: &Timebase) -> Option<f64> {
+        let before = self.settings.iter().rev().find(|anchor| anchor.ticks <= at);
+        let anchor = before.or(self.settings.first())?;
+        let (later, earlier) = (at.since(anchor.ticks), anchor.ticks.since(at));
+        Some(anchor.real_ns as f64 * 1e-9 + timebase.seconds(later) - timebase.seconds(earlier))
+    }
+
     /// Steps of the wall clock and suspends, in time order.
     pub(crate) fn warnings(&self) -> &[Warning] {
         &self.warnings
@@ -56,24 +69,23 @@ impl Clock {
         // The wall clock goes on while the machine sleeps: that part is no step.
         let stepped = grown(after.real_ns, before.real_ns) - monotonic - slept.max(0);
         if slept > STEP_NS {
-            self.warn(Warning::Suspended { seconds: slept as f64 / 1e9 });
+            self.set_anew(after, Warning::Suspended { seconds: slept as f64 / 1e9 });
         }
         if stepped.abs() > STEP_NS {
-            self.warn(Warning::ClockStepped { seconds: stepped as f64 / 1e9 });
+            self.set_anew(after, Warning::ClockStepped { seconds: stepped as f64 / 1e9 });
         }
     }
 
-    fn warn(&mut self, warning: Warning) {
+    fn set_anew(&mut self, anchor: &Anchor, warning: Warning) {
         if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(warning);
+            self.settings.push(*anchor);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use laptime_core::Ticks;
-
     use super::*;
 
     const S: u64 = 1_000_000_000;
@@ -103,6 +115,18 @@ mod tests {
     fn a_suspend_is_no_step_of_the_wall_clock() {
         let clock = clock(&[anchor(10, 1_010, 10), anchor(20, 1_080, 80)]);
         assert_eq!(clock.warnings(), [Warning::Suspended { seconds: 60.0 }]);
+    }
+
+    #[test]
+    fn the_wall_clock_is_followed_through_its_steps() {
+        let clock = clock(&[anchor(10, 1_010, 10), anchor(20, 1_017, 20), anchor(30, 1_027, 30)]);
+        let shown =
+            |monotonic: u64| clock.unix_seconds(anchor(monotonic, 0, 0).ticks, &clock.timebase(1.0)).unwrap();
+        // Before the first anchor, before the step and after it.
+        for (monotonic, real) in [(8, 1_008.0), (19, 1_019.0), (25, 1_022.0), (40, 1_037.0)] {
+            assert!((shown(monotonic) - real).abs() < 1e-6, "{monotonic}: {}", shown(monotonic));
+        }
+        assert_eq!(Clock::default().unix_seconds(Ticks(1), &Timebase::NANOSECONDS), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use laptime_core::{Metric, StageId, Ticks};
 
+use crate::report::Estimate;
 use crate::totals::Totals;
 
 /// One pass over the training data.
@@ -37,6 +38,8 @@ pub(crate) struct Epoch {
     pub(crate) metrics: BTreeMap<Metric, f64>,
     /// When something was last measured.
     pub(crate) measured: Option<Ticks>,
+    /// Time to the end of the planned epochs, as it was foreseen when the pass ended.
+    pub(crate) time_left: Option<Estimate>,
 }
 
 impl Epoch {

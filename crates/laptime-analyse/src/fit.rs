@@ -4,8 +4,12 @@ use laptime_core::{FitFacts, Metric, StageId, Ticks};
 
 use crate::epoch::Epoch;
 use crate::lane::Lane;
+use crate::report::Estimate;
 use crate::step_series::StepSeries;
 use crate::totals::Totals;
+
+/// The first so many epochs all have an outlook; later ones come at least this part of the way after another.
+const FINEST_OUTLOOK: usize = 256;
 
 /// The metrics from the one that says most.
 const TELLING: [Metric; 4] =
@@ -16,6 +20,8 @@ const TELLING: [Metric; 4] =
 pub(crate) struct Fit {
     /// What is known of it.
     pub(crate) facts: FitFacts,
+    /// Whether that was told: of a run that is being followed, spans may be read before facts are.
+    pub(crate) told: bool,
     /// The lane it runs on.
     pub(crate) lane: u32,
     /// When it began; `None` while only its facts are known.
@@ -28,9 +34,17 @@ pub(crate) struct Fit {
     pub(crate) epochs: Vec<Epoch>,
     /// Its steps in order.
     pub(crate) steps: StepSeries,
+    /// Epochs there were when the time left was last foreseen.
+    foreseen: usize,
 }
 
 impl Fit {
+    /// Learns what is known of it.
+    pub(crate) fn learn(&mut self, facts: &FitFacts) {
+        self.facts = facts.clone();
+        self.told = true;
+    }
+
     /// Begins it on a lane; one that already began goes on.
     pub(crate) fn begin(&mut self, at: Ticks, lane: &Lane) {
         if self.began.is_none() {
@@ -61,6 +75,21 @@ impl Fit {
     pub(crate) fn end_epoch(&mut self, at: Ticks, totals: &Totals) {
         if let Some(epoch) = self.open_epoch() {
             epoch.end(at, totals, true);
+        }
+    }
+
+    /// Whether what is left is to be foreseen at the end of the newest epoch. Looking ahead costs a look
+    /// back at all steps: of very many epochs a share is enough.
+    pub(crate) fn is_worth_foreseeing(&self) -> bool {
+        let epochs = self.epochs.len();
+        (epochs - self.foreseen) * FINEST_OUTLOOK >= epochs
+    }
+
+    /// Notes what was foreseen when the newest epoch ended.
+    pub(crate) fn foresee(&mut self, time_left: Option<Estimate>) {
+        self.foreseen = self.epochs.len();
+        if let Some(epoch) = self.epochs.last_mut() {
+            epoch.time_left = time_left;
         }
     }
 

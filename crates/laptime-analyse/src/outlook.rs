@@ -35,14 +35,43 @@ pub(crate) fn time_left(process: &Process, timebase: &Timebase) -> Option<Estima
         return None;
     }
     let fit = process.open_fit()?;
+    let ahead = ahead(process, fit, timebase)?;
+    let spent = spent(process, fit, timebase, &ahead);
+    interval((ahead.seconds - spent).max(0.0), ahead.error, ahead.degrees)
+}
+
+/// The same for a fit at the moment its newest epoch ends: nothing is spent yet of what comes next.
+pub(crate) fn time_left_at_end_of_epoch(
+    process: &Process,
+    fit: &Fit,
+    timebase: &Timebase,
+) -> Option<Estimate> {
+    let ahead = ahead(process, fit, timebase)?;
+    interval(ahead.seconds, ahead.error, ahead.degrees)
+}
+
+/// What steps and surroundings that have not ended take, whole.
+struct Ahead {
+    seconds: f64,
+    error: f64,
+    degrees: f64,
+    step: f64,
+    surroundings: f64,
+}
+
+fn ahead(process: &Process, fit: &Fit, timebase: &Timebase) -> Option<Ahead> {
     let left = left(fit)?;
     let steps = left.steps as f64;
     let pace = pace_ahead(&fit.steps, steps, timebase)?;
     let (each, each_error) = surroundings(process, fit, timebase);
     let epochs = left.surroundings as f64;
-    let expected = steps * pace.mean + epochs * each - spent(process, fit, timebase, pace.mean, each);
-    let error = (steps * pace.error).hypot(epochs * each_error);
-    interval(expected.max(0.0), error, pace.degrees)
+    Some(Ahead {
+        seconds: steps * pace.mean + epochs * each,
+        error: (steps * pace.error).hypot(epochs * each_error),
+        degrees: pace.degrees,
+        step: pace.mean,
+        surroundings: each,
+    })
 }
 
 /// The pace of the next `steps` steps, from those after the warm-up; seconds.
@@ -65,7 +94,8 @@ fn left(fit: &Fit) -> Option<Left> {
     let begun = fit.epochs.len() as u64;
     let open = fit.epochs.last().filter(|epoch| epoch.ended.is_none());
     let of_open = open.map_or(0, |epoch| per_epoch.saturating_sub(epoch.steps));
-    let paid = fit.epochs.iter().filter(|epoch| epoch.gap.is_some()).count() as u64;
+    // Only the newest epoch can still be followed by something of its own.
+    let paid = begun - u64::from(fit.epochs.last().is_some_and(|epoch| epoch.gap.is_none()));
     Some(Left {
         steps: planned.saturating_sub(begun).saturating_mul(per_epoch).saturating_add(of_open),
         surroundings: planned.saturating_sub(paid),
@@ -97,14 +127,14 @@ fn surroundings(process: &Process, fit: &Fit, timebase: &Timebase) -> (f64, f64)
 }
 
 /// Time already spent on the step or the surroundings that are under way, up to what they cost on average.
-fn spent(process: &Process, fit: &Fit, timebase: &Timebase, step: f64, surroundings: f64) -> f64 {
+fn spent(process: &Process, fit: &Fit, timebase: &Timebase, ahead: &Ahead) -> f64 {
     let end = process.extent().end;
     let since = |at: Ticks| timebase.seconds(end.since(at));
     match fit.epochs.last() {
-        Some(Epoch { ended: Some(ended), gap: None, .. }) => since(*ended).min(surroundings),
+        Some(Epoch { ended: Some(ended), gap: None, .. }) => since(*ended).min(ahead.surroundings),
         Some(epoch) => {
             let step_end = process.lanes.get(&fit.lane).and_then(|lane| lane.step_end);
-            since(step_end.unwrap_or(epoch.began).max(epoch.began)).min(step)
+            since(step_end.unwrap_or(epoch.began).max(epoch.began)).min(ahead.step)
         }
         None => 0.0,
     }

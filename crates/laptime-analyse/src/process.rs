@@ -12,6 +12,7 @@ use crate::fit::Fit;
 use crate::gauges::Gauges;
 use crate::lane::Lane;
 use crate::ledger::{Extent, StageNames};
+use crate::outlook;
 use crate::report::{Overhead, Warning};
 use crate::step_series::StepSeries;
 
@@ -54,7 +55,7 @@ impl Process {
             Record::Process(facts) => self.facts = facts.clone(),
             Record::Stage { stage, name } => self.names.learn(*stage, name),
             Record::Thread { lane, name, started } => self.take_thread(*lane, name, *started),
-            Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().facts = facts.clone(),
+            Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().learn(facts),
             Record::Event { lane, event } => self.take_event(*lane, event),
             Record::State(state) => self.take_state(state),
             Record::Sample(sample) => self.take_sample(sample),
@@ -201,10 +202,18 @@ impl Process {
             Event::EpochEnd { at, .. } => {
                 if let Some(fit) = lane.fit {
                     self.fits.entry(fit).or_default().end_epoch(at, &lane.told);
+                    self.foresee(fit);
                 }
             }
             _ => {}
         }
+    }
+
+    /// Keeps what can be told of a fit's time left at the end of its newest epoch.
+    fn foresee(&mut self, fit: u32) {
+        let Some(ended) = self.fits.get(&fit).filter(|fit| fit.is_worth_foreseeing()) else { return };
+        let time_left = outlook::time_left_at_end_of_epoch(self, ended, &self.timebase());
+        self.fits.entry(fit).or_default().foresee(time_left);
     }
 
     fn take_step(&mut self, number: u32, (start, end): (Ticks, Ticks), samples: u32, loss: Option<f64>) {

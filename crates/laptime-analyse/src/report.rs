@@ -222,6 +222,10 @@ pub struct EpochSummary {
     pub wall_s: f64,
     /// From the begin of its fit to the end of the pass, seconds; absent while the pass lasts.
     pub ended_s: Option<f64>,
+    /// What the wall clock showed at the end of the pass, seconds since 1970; absent while the pass lasts.
+    pub ended_unix_s: Option<f64>,
+    /// Whether nothing will be added to it: the next epoch has begun, or the training is over.
+    pub settled: bool,
     /// Steps that ended in it.
     pub steps: u64,
     /// Samples trained on.
@@ -236,6 +240,8 @@ pub struct EpochSummary {
     pub loss: Option<f64>,
     /// What was measured at its end, by name.
     pub metrics: BTreeMap<String, Option<f64>>,
+    /// Time to the end of the planned epochs, as it was foreseen at the end of the pass.
+    pub time_left: Option<Estimate>,
 }
 
 /// How long steps took.

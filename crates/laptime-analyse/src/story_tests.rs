@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Event, FitFacts, Gauge, LaneState, Machine, Metric, OpenStage, Record, RunMeta, Sample, StageId,
+    Anchor, Event, FitFacts, Gauge, LaneState, Machine, Metric, OpenStage, Record, RunMeta, Sample, StageId,
     StageTotal, Status, Ticks,
 };
 
-use crate::Report;
 use crate::script::Script;
+use crate::{EpochSummary, Report};
 
 const MS: u64 = 1_000_000;
 const COMPUTING: [(StageId, u64); 4] = [
@@ -255,6 +255,60 @@ fn time_left_after_the_last_step_is_the_last_evaluation() {
     }
     let left = script.cut(Status::Running).report().time_left.unwrap();
     near(left.mean, 0.3);
+}
+
+#[test]
+fn an_epoch_keeps_what_was_foreseen_at_its_end_and_settles_when_the_next_begins() {
+    let mut script = Script::new();
+    script.records.push(Record::Anchor(Anchor {
+        ticks: Ticks(script.now),
+        monotonic_ns: script.now,
+        real_ns: 1_000 * 1_000 * MS,
+        boot_ns: 0,
+    }));
+    script.fit(FitFacts { epochs: Some(3), steps_per_epoch: Some(20), ..FitFacts::default() });
+    for _ in 0..2 {
+        script.epoch();
+        (0..20).for_each(|_| {
+            script.step(&[(StageId::FORWARD, 100 * MS)], 1);
+        });
+        script.end_epoch().stage(StageId::EVALUATE, 500 * MS);
+    }
+    let running = script.cut(Status::Running).report();
+    assert_eq!(running.epochs.iter().map(|epoch| epoch.settled).collect::<Vec<_>>(), [true, false]);
+    let report = script.close().report();
+    assert!(report.epochs.iter().all(|epoch| epoch.settled) && report.time_left.is_none());
+    let foreseen: Vec<f64> = report.epochs.iter().map(|epoch| epoch.time_left.unwrap().mean).collect();
+    // Before its first evaluation nothing is known of those; after it, two of them are still to come.
+    near(foreseen[0], 4.0);
+    near(foreseen[1], 2.0 + 2.0 * 0.5);
+    let ends: Vec<f64> = report.epochs.iter().map(|epoch| epoch.ended_unix_s.unwrap()).collect();
+    assert!((ends[0] - 1_002.0).abs() < 1e-5 && (ends[1] - 1_004.5).abs() < 1e-5, "{ends:?}");
+}
+
+#[test]
+fn an_epoch_of_a_fit_whose_facts_are_still_to_be_read_is_not_settled() {
+    let mut script = Script::new();
+    train(&mut script, FitFacts::default(), 2, 3, &COMPUTING);
+    script.records.retain(|record| !matches!(record, Record::Fit { .. }));
+    let settled = |report: &Report| report.epochs.iter().map(|epoch| epoch.settled).collect::<Vec<_>>();
+    assert_eq!(settled(&script.report()), [false, false]);
+    script.records.push(Record::Fit { fit: 0, facts: FitFacts::default() });
+    assert_eq!(settled(&script.report()), [true, true]);
+}
+
+#[test]
+fn of_very_many_epochs_a_share_is_foreseen() {
+    let mut script = Script::new();
+    script.fit(FitFacts { epochs: Some(2_000), steps_per_epoch: Some(1), ..FitFacts::default() });
+    for _ in 0..2_000 {
+        script.epoch().step(&COMPUTING, 1).end_epoch();
+    }
+    let epochs = script.close().report().epochs;
+    let foreseen = |epochs: &[EpochSummary]| epochs.iter().filter(|epoch| epoch.time_left.is_some()).count();
+    // Three blocks of steps are needed first.
+    assert_eq!(foreseen(&epochs[..256]), 254);
+    assert!((500..900).contains(&foreseen(&epochs)), "{}", foreseen(&epochs));
 }
 
 #[test]

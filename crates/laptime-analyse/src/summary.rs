@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{Metric, StageId, Ticks, Timebase};
+use laptime_core::{Metric, StageId, Status, Ticks, Timebase};
 
 use crate::epoch::Epoch;
 use crate::fit::Fit;
@@ -75,6 +75,8 @@ impl<'a> Standing<'a> {
             complete: epoch.complete,
             wall_s,
             ended_s: epoch.ended.map(since_begin),
+            ended_unix_s: epoch.ended.and_then(|at| self.process.clock.unix_seconds(at, self.timebase)),
+            settled: (epoch.gap.is_some() && fit.told) || self.process.status() != Status::Running,
             steps: epoch.steps,
             samples: epoch.samples,
             samples_per_s: rate(epoch.samples, wall_s),
@@ -82,6 +84,7 @@ impl<'a> Standing<'a> {
             evaluate_s: self.timebase.seconds(followed.evaluate),
             loss: epoch.loss(),
             metrics: metrics.collect(),
+            time_left: epoch.time_left,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Every command and option of `laptime`, with its help.
 
+mod export;
 mod refusal;
 mod sweep;
 mod sweep_values;
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::settings;
 
+pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
 pub(crate) use train::TrainArgs;
@@ -104,6 +106,14 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
 }
 
+/// Where TensorBoard finds the run.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct BoardArgs {
+    /// Write epoch and stage times into a folder for TensorBoard, while it trains
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) tensorboard: Option<PathBuf>,
+}
+
 /// `laptime demo`.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Example: laptime demo")]
@@ -120,6 +130,7 @@ pub(crate) struct DemoArgs {
 Examples:
   laptime run -- python train.py --epochs 3     where does the time of a training go?
   laptime run --name baseline -- ./train.sh     any command, called `baseline`
+  laptime run --tensorboard logs -- python train.py      epoch times in TensorBoard, live
 
 The command's own output, signals and exit code stay as they are. The report goes to
 standard error.")]
@@ -130,6 +141,8 @@ pub(crate) struct RunArgs {
     /// Show no report when the command has ended [default: $LAPTIME_QUIET]
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) board: BoardArgs,
     /// Measure from outside only: attach nothing to Python
     #[arg(long)]
     pub(crate) no_hooks: bool,
@@ -147,7 +160,8 @@ Examples:
   laptime report              the latest run
   laptime report mlp          a run by its name
   laptime report sweep        the latest sweep
-  laptime report --json       every number, for programs")]
+  laptime report --json       every number, for programs
+  laptime report --export tensorboard logs     its epochs as charts in TensorBoard")]
 pub(crate) struct ReportArgs {
     /// Which run or sweep: a run's name, the id of either or the beginning of it, or `sweep` for the latest
     /// sweep [default: the latest run]
@@ -155,6 +169,8 @@ pub(crate) struct ReportArgs {
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) form: SweepForm,
+    #[command(flatten)]
+    pub(crate) export: ExportArgs,
     #[command(flatten)]
     pub(crate) place: Place,
 }

@@ -3,6 +3,7 @@
 mod args;
 pub mod chart;
 mod command;
+mod export;
 mod failure;
 mod live;
 mod screen;
@@ -20,6 +21,7 @@ use args::{Args, Command, Stop};
 pub use command::run::keep_broken_pipes_silent;
 use screen::Screen;
 
+pub use export::tensorboard::{EpochFeed, EpochPoint};
 pub use shown_run::{ShownRun, show_run};
 
 /// How a command ended when nothing went wrong with the command itself.

@@ -56,13 +56,18 @@ impl Screen {
 
     /// Tells something besides the result.
     pub(crate) fn note(&self, text: &str) {
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        note(text);
     }
 
     /// Tells of a failure.
     pub(crate) fn error(&self, failure: &Failure) {
         self.note(&failure.text(&self.error_style));
     }
+}
+
+/// Tells something besides the result, from a thread that has no screen.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 fn terminal_width() -> Option<usize> {

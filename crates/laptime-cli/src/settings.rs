@@ -87,11 +87,12 @@ pub(crate) fn disabled() -> bool {
     env::var_os("LAPTIME_DISABLED").is_some_and(|value| is_on(&value))
 }
 
-/// Whether another `laptime run` above us has a run that the command joins. One that is given a name or a
-/// folder of its own wants a run of its own.
+/// Whether another `laptime run` above us has a run that the command joins. One that is given a name, a
+/// folder or a place for TensorBoard of its own wants a run of its own.
 pub(crate) fn joined(args: &RunArgs) -> bool {
     let run = env::var_os(laptime_record::RUN_VARIABLE).map(PathBuf::from);
-    args.name.is_none() && args.place.dir.is_none() && run.is_some_and(|run| run.join("run.json").exists())
+    let own = args.name.is_some() || args.place.dir.is_some() || args.board.tensorboard.is_some();
+    !own && run.is_some_and(|run| run.join("run.json").exists())
 }
 
 fn is_on(value: &OsString) -> bool {
@@ -111,13 +112,14 @@ fn read_project(path: &Path) -> Result<ProjectTable, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Place;
+    use crate::args::{BoardArgs, Place};
 
     fn args(dir: Option<&str>, name: Option<&str>, quiet: bool) -> RunArgs {
         RunArgs {
             name: name.map(str::to_owned),
             quiet,
             no_hooks: false,
+            board: BoardArgs::default(),
             place: Place { dir: dir.map(PathBuf::from) },
             command: vec!["true".into()],
         }

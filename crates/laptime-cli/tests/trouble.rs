@@ -71,6 +71,24 @@ fn a_full_disk_costs_the_rest_of_the_log_and_one_line() {
 }
 
 #[test]
+fn a_disk_that_fills_under_the_board_costs_its_later_points_and_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = format!(
+        "mkdir board && mount -t tmpfs -o size=4k none board && \"$1\" {TRAINING} --tensorboard board && \
+         cp -r board kept"
+    );
+    let Some(said) = with_own_mounts(folder.path(), &lines) else { return };
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+    assert!(said.err.starts_with("warning: could not write for TensorBoard into board: "), "{}", said.err);
+    assert!(said.err.contains("No space left"), "{}", said.err);
+    assert_trained(&json(&said));
+    let files = laptime::event_files(&folder.path().join("kept"));
+    let records = laptime::whole_records(&fs::read(&files[0]).unwrap());
+    assert!((2..13).contains(&records), "{records} records");
+}
+
+#[test]
 fn a_read_only_disk_costs_the_kept_run_and_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let lines = format!("mkdir runs && mount -t tmpfs -o ro none runs && exec \"$1\" {TRAINING} --dir runs");

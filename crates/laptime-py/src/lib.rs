@@ -5,6 +5,7 @@
 //! it runs at import.
 
 mod batch_iterator;
+mod epoch_feed;
 mod facts;
 mod hooks;
 mod lap;
@@ -24,6 +25,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::batch_iterator::batch_iterator;
+    #[pymodule_export]
+    use crate::epoch_feed::{EpochFeed, epoch_feed};
     #[pymodule_export]
     use crate::hooks::{
         arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_update, is_active,

@@ -20,7 +20,7 @@ pub(crate) fn show_run(
     Ok((shown.path.to_string_lossy().into_owned(), shown.json, shown.text))
 }
 
-fn python_error(error: &StoreError) -> PyErr {
+pub(crate) fn python_error(error: &StoreError) -> PyErr {
     let hint = error.hint().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
     let message = format!("{error}{hint}");
     match error {

@@ -7,7 +7,7 @@ use super::values::{
     BatchSize, DataChoice, parse_above_zero, parse_accuracy, parse_count, parse_data, parse_from_zero,
     parse_learning_rate, parse_seed, parse_share, parse_size, parse_threads, parse_validation_share,
 };
-use super::{Output, Place};
+use super::{BoardArgs, Output, Place};
 
 /// `laptime train`. What is absent is left to the model's defaults.
 #[derive(Debug, clap::Args)]
@@ -117,6 +117,8 @@ pub(crate) struct TrainArgs {
     /// What to call the run [default: the model]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) board: BoardArgs,
     #[command(flatten)]
     pub(crate) output: Output,
     #[command(flatten)]

@@ -14,6 +14,6 @@ const EPOCHS: u64 = 8;
 
 pub(crate) fn run(began: &Anchor, args: &DemoArgs, screen: &Screen) -> Result<Ending, Failure> {
     let plan = Plan { epochs: EPOCHS, validate: 0.2, ..Plan::new(ModelKind::Cnn) };
-    let session = Session { name: "demo".into(), place: &args.place, output: args.output };
+    let session = Session { name: "demo".into(), place: &args.place, output: args.output, tensorboard: None };
     train(began, &[plan], &session, screen)
 }

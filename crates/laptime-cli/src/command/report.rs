@@ -1,21 +1,30 @@
 //! `laptime report`: shows a run again, also one that is still running.
 
+use std::path::Path;
+
+use laptime_analyse::Report;
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, SweepEntry, salvage_rings};
 
 use super::sweep::{self, Kept};
-use super::train::shown_path;
+use super::train::{on_the_board, shown_path};
 use crate::Ending;
-use crate::args::ReportArgs;
+use crate::args::{ExportFormat, ReportArgs};
+use crate::export::tensorboard;
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::report_text;
 
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
+    let export = args.export.wanted()?;
     salvage_rings();
-    match shown(args).map_err(|error| not_shown(args, &error))? {
-        Shown::Run(entry) => show_run(&entry, args, screen),
-        Shown::Sweep(entry) => {
+    match (shown(args).map_err(|error| not_shown(args, &error))?, export) {
+        (Shown::Run(entry), Some((format, path))) => export_run(&entry, args, (format, &path), screen),
+        (Shown::Run(entry), None) => show_run(&entry, args, screen),
+        (Shown::Sweep(entry), Some(_)) => Err(Failure::usage(format!("could not export sweep {}", entry.id))
+            .because("--export writes runs")
+            .hint(format!("laptime report {} --csv", entry.id))),
+        (Shown::Sweep(entry), None) => {
             sweep::show(&Kept::read(&entry)?.document(), &entry, &args.form, screen)?;
             Ok(Ending::Done)
         }
@@ -60,14 +69,39 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
             .because("--csv, --md and --svg show sweeps")
             .hint(format!("laptime report {} --json", entry.meta.id)));
     }
-    let report = Study::open(&entry.path)
-        .and_then(|mut study| study.report())
-        .map_err(|error| not_shown(args, &error))?;
+    let report = report_on(entry, args)?;
     if args.form.json {
         screen.show_json(&report)?;
     } else {
         let kept = shown_path(&entry.path);
         screen.show(report_text(&report, Some(&kept), &screen.style).trim_end());
+    }
+    Ok(Ending::Done)
+}
+
+fn report_on(entry: &RunEntry, args: &ReportArgs) -> Result<Report, Failure> {
+    Study::open(&entry.path).and_then(|mut study| study.report()).map_err(|error| not_shown(args, &error))
+}
+
+/// Writes a run in another tool's format.
+fn export_run(
+    entry: &RunEntry,
+    args: &ReportArgs,
+    (format, path): (ExportFormat, &Path),
+    screen: &Screen,
+) -> Result<Ending, Failure> {
+    let asked = format!("could not export run {}", entry.meta.id);
+    let report = report_on(entry, args)?;
+    match format {
+        ExportFormat::Tensorboard => {
+            tensorboard::check_folder(path, &asked)?;
+            let epochs = tensorboard::export(&report, path)
+                .map_err(|error| Failure::new(&asked).because(format!("{error}: {}", path.display())))?;
+            if epochs == 0 {
+                return Err(Failure::new(asked).because("no epoch of it has ended"));
+            }
+            screen.show(&on_the_board(path, epochs));
+        }
     }
     Ok(Ending::Done)
 }

@@ -24,10 +24,12 @@ use laptime_core::{Anchor, RunMeta, Status};
 use laptime_record::{ChildUsage, Finished, Launch, Options, Supervisor};
 use laptime_store::clear_rings_of;
 
-use super::train::shown_path;
+use super::train::{complete, shown_path};
 use crate::Ending;
 use crate::args::RunArgs;
+use crate::export::tensorboard::{Board, check_folder};
 use crate::failure::Failure;
+use crate::live::{Live, Views};
 use crate::screen::Screen;
 use crate::settings::{self, Settings};
 use crate::study::Study;
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
     }
     let settings = Settings::read(args);
     let launch = Launch::from_environment();
+    let board = board(args, launch.as_ref())?;
     let mut warning = settings.trouble.clone();
     let signals = signals::Blocked::all();
     let supervisor = Supervisor::start(&options(&words, &settings, launch.clone()));
@@ -58,19 +61,27 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
     if let Some(warning) = &warning {
         screen.note(&format!("warning: {warning}"));
     }
-    let (finished, ended) = watch(&words, args.no_hooks, supervisor, &signals)?;
+    let Watched { finished, ended, board } = watch(&words, args.no_hooks, board, supervisor, &signals)?;
     if let Some(run) = &finished.run {
         let patience = if matches!(ended, Ended::Signal(_)) { DYING_TOGETHER } else { Duration::ZERO };
         clear_rings_of(run, launch.as_ref().map(|launch| launch.rank), patience);
     }
     // Of several ranks the first speaks for all.
-    if !settings.quiet && launch.as_ref().is_none_or(|launch| launch.rank == 0) {
+    let is_first = launch.as_ref().is_none_or(|launch| launch.rank == 0);
+    if is_first && (!settings.quiet || board.is_some()) {
         if launch.is_some() && ended == Ended::Exit(0) {
             let _ = finished.run.as_deref().map(other_ranks::wait_for_their_end);
         }
-        show(finished, screen);
+        show(finished, board, settings.quiet, screen);
     }
     Ok(Ending::Like(ended))
+}
+
+/// What the run is written into for TensorBoard; the first of several ranks does it for all.
+fn board(args: &RunArgs, launch: Option<&Launch>) -> Result<Option<Board>, Failure> {
+    let Some(dir) = args.board.tensorboard.as_deref() else { return Ok(None) };
+    check_folder(dir, format!("could not run `{}`", program_of(&args.command).display()))?;
+    Ok(launch.is_none_or(|launch| launch.rank == 0).then(|| Board::new(dir)))
 }
 
 fn options(words: &[OsString], settings: &Settings, launch: Option<Launch>) -> Options {
@@ -81,13 +92,21 @@ fn options(words: &[OsString], settings: &Settings, launch: Option<Launch>) -> O
     Options { root: Some(settings.dir.clone()), meta, rank, launch, ..Options::default() }
 }
 
+/// A command that has ended.
+struct Watched {
+    finished: Finished,
+    ended: Ended,
+    board: Option<Board>,
+}
+
 /// Starts the command and stays with it until it has ended.
 fn watch(
     words: &[OsString],
     no_hooks: bool,
+    board: Option<Board>,
     mut supervisor: Supervisor,
     signals: &signals::Blocked,
-) -> Result<(Finished, Ended), Failure> {
+) -> Result<Watched, Failure> {
     let variables = environment::variables(&supervisor, no_hooks);
     let child = match Child::start(words, &variables, signals) {
         Ok(child) => child,
@@ -97,9 +116,11 @@ fn watch(
         }
     };
     supervisor.watch(child.pid());
+    let live = Live::follow(supervisor.run(), Views::default().with_board(board));
     let (ended, at, usage) = follow(&child, &mut supervisor, signals);
     let (status, message) = ended.told();
-    Ok((supervisor.finish(&at, &usage, status, message), ended))
+    let finished = supervisor.finish(&at, &usage, status, message);
+    Ok(Watched { finished, ended, board: live.end() })
 }
 
 /// Forwards signals, stops with the command, and reads the probes, until the command has ended.
@@ -133,13 +154,16 @@ fn follow(
 }
 
 /// The summary goes to standard error: standard output is the command's alone.
-fn show(finished: Finished, screen: &Screen) {
+fn show(finished: Finished, board: Option<Board>, quiet: bool, screen: &Screen) {
     let kept = finished.run.as_deref().filter(|_| finished.unsaved.is_none()).map(shown_path);
-    match Study::of_finished(finished).report() {
-        Ok(report) => {
-            screen.note(summary_text(&report, kept.as_deref(), screen.error_style()).trim_end());
-        }
-        Err(error) => screen.note(&format!("warning: could not report on the run: {error}")),
+    let report = match Study::of_finished(finished).report() {
+        Ok(report) => report,
+        Err(error) => return screen.note(&format!("warning: could not report on the run: {error}")),
+    };
+    let told = board.map(|board| complete(board, &report, screen));
+    if !quiet {
+        screen.note(summary_text(&report, kept.as_deref(), screen.error_style()).trim_end());
+        told.iter().for_each(|told| screen.note(told));
     }
 }
 

@@ -1,18 +1,21 @@
 //! `laptime train`: trains reference models, recorded, and reports on them.
 
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laptime_core::{Anchor, RunMeta, Status};
+use laptime_analyse::Report;
+use laptime_core::{Anchor, RunMeta, Status, units};
 use laptime_record::{Finished, Options, Recorder};
 use laptime_store::salvage_rings;
 use laptime_train::{DataSource, Ended, ModelKind, Plan, Prepared, TrainError, Until};
 
 use crate::Ending;
 use crate::args::{BatchSize, DataChoice, Output, Place, TrainArgs, unknown_model};
+use crate::export::tensorboard::{Board, check_folder};
 use crate::failure::{EXIT_USAGE, Failure};
-use crate::live::Live;
+use crate::live::{Live, Views};
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::{report_text, shown};
@@ -25,12 +28,15 @@ pub(crate) struct Session<'a> {
     pub(crate) name: String,
     pub(crate) place: &'a Place,
     pub(crate) output: Output,
+    /// Where TensorBoard finds it.
+    pub(crate) tensorboard: Option<&'a Path>,
 }
 
 pub(crate) fn run(began: &Anchor, args: &TrainArgs, screen: &Screen) -> Result<Ending, Failure> {
     let plans = plans(args)?;
     let name = args.name.clone().unwrap_or_else(|| args.model.clone());
-    let session = Session { name, place: &args.place, output: args.output };
+    let tensorboard = args.board.tensorboard.as_deref();
+    let session = Session { name, place: &args.place, output: args.output, tensorboard };
     train(began, &plans, &session, screen)
 }
 
@@ -137,20 +143,23 @@ pub(crate) fn train(
     let refused = |error: TrainError| not_trained(model, &error);
     let prepared: Vec<Prepared> =
         plans.iter().map(Prepared::new).collect::<Result<_, _>>().map_err(refused)?;
+    if let Some(dir) = session.tensorboard {
+        check_folder(dir, format!("could not train `{model}`"))?;
+    }
     salvage_rings();
     let stop = stop_on_request();
     let recorder = Recorder::start(&options(began, &prepared, session));
     let mut warned = warn_if_not_kept(&recorder, screen);
-    let live = Live::follow(recorder.run().filter(|_| !session.output.quiet), screen);
+    let live = Live::follow(recorder.run(), views(session, screen));
     let outcome = train_all(prepared, &recorder, &stop);
-    drop(live);
+    let board = live.end();
     let finished = finish(recorder, &outcome);
     if finished.unsaved.is_some() && !warned {
         warned = true;
         screen.note("warning: the run could not be kept in full; the report says what is missing");
     }
     let kept = finished.run.clone().filter(|_| !warned).map(|run| shown_path(&run));
-    show(finished, kept.as_deref(), session, screen)?;
+    show(finished, board, kept.as_deref(), session, screen)?;
     match outcome {
         Ok(ending) => Ok(ending),
         Err(error) => {
@@ -161,6 +170,11 @@ pub(crate) fn train(
             })
         }
     }
+}
+
+fn views(session: &Session<'_>, screen: &Screen) -> Views {
+    let views = Views::default().with_board(session.tensorboard.map(Board::new));
+    if session.output.quiet { views } else { views.with_line(screen) }
 }
 
 /// Set by Ctrl-C and by a request to terminate; a second Ctrl-C ends the program at once.
@@ -215,6 +229,7 @@ fn finish(recorder: Recorder, outcome: &Result<Ending, TrainError>) -> Finished 
 
 fn show(
     finished: Finished,
+    board: Option<Board>,
     kept: Option<&str>,
     session: &Session<'_>,
     screen: &Screen,
@@ -222,16 +237,37 @@ fn show(
     let report = Study::of_finished(finished)
         .report()
         .map_err(|error| Failure::new("could not report on the run").caused_by(&error))?;
+    let told = board.map(|board| complete(board, &report, screen));
     if session.output.json {
-        screen.show_json(&report)
-    } else {
-        screen.show(report_text(&report, kept, &screen.style).trim_end());
-        Ok(())
+        return screen.show_json(&report);
+    }
+    screen.show(report_text(&report, kept, &screen.style).trim_end());
+    if let Some(told) = told.filter(|_| !session.output.quiet) {
+        screen.note(&told);
+    }
+    Ok(())
+}
+
+/// Writes the end of a run for TensorBoard; gives a line that says where it is.
+pub(crate) fn complete(mut board: Board, report: &Report, screen: &Screen) -> String {
+    if let Some(warning) = board.see(report) {
+        screen.note(&warning);
+    }
+    let (dir, epochs) = board.written();
+    on_the_board(dir, epochs)
+}
+
+/// What TensorBoard has now, and how to look at it.
+pub(crate) fn on_the_board(dir: &Path, epochs: u64) -> String {
+    let dir = shown_path(dir);
+    match epochs {
+        0 => format!("TensorBoard: nothing in {dir}, because no epoch ended"),
+        _ => format!("TensorBoard: {} in {dir}; tensorboard --logdir {dir}", units::counted(epochs, "epoch")),
     }
 }
 
 /// A path as a user would type it: relative where it lies below the current folder.
-pub(crate) fn shown_path(path: &std::path::Path) -> String {
+pub(crate) fn shown_path(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     shown(&path.strip_prefix(here).unwrap_or(path).display().to_string())
 }

@@ -12,7 +12,7 @@ mod ranks;
 mod report;
 mod runs;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 mod snapshots;
 mod style;

@@ -60,3 +60,29 @@ pub(crate) fn assert_claimed(report: &serde_json::Value) {
     let unaccounted: f64 = rows.iter().filter(|row| row["stage"] == "unaccounted").map(share).sum();
     assert!(unaccounted < 0.05, "{unaccounted} of the time is unaccounted");
 }
+
+/// Every event file below a folder, in order.
+#[allow(dead_code, reason = "not every test file writes event files")]
+pub(crate) fn event_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries
+        .flat_map(|path| if path.is_dir() { event_files(&path) } else { vec![path] })
+        .filter(|path| path.to_string_lossy().contains("tfevents"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// How many whole records an event file has.
+#[allow(dead_code, reason = "not every test file writes event files")]
+pub(crate) fn whole_records(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    let mut records = 0;
+    while let Some(length) = rest.first_chunk::<8>() {
+        let whole = usize::try_from(u64::from_le_bytes(*length)).unwrap() + 16;
+        let Some((_, after)) = rest.split_at_checked(whole) else { break };
+        rest = after;
+        records += 1;
+    }
+    records
+}

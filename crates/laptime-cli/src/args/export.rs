@@ -1,0 +1,53 @@
+//! `--export FORMAT PATH`: a run in the format of another tool.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::failure::{Failure, closest};
+
+/// The formats that runs are exported in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    // Plain comments: documented values would make clap print the long form of every help.
+    // Event files in a folder.
+    Tensorboard,
+}
+
+/// What to export a run as.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ExportArgs {
+    /// Write the run in another tool's format: `tensorboard DIR`
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["FORMAT", "PATH"],
+        conflicts_with = "form",
+        help_heading = "Output"
+    )]
+    export: Option<Vec<OsString>>,
+}
+
+impl ExportArgs {
+    /// The format and where to write it; `None` when no export was asked for.
+    pub(crate) fn wanted(&self) -> Result<Option<(ExportFormat, PathBuf)>, Failure> {
+        let Some([format, path]) = self.export.as_deref() else { return Ok(None) };
+        let typed = format.to_string_lossy();
+        let format = ExportFormat::from_str(&typed, false).map_err(|_| unknown_format(&typed))?;
+        Ok(Some((format, PathBuf::from(path))))
+    }
+}
+
+fn unknown_format(typed: &str) -> Failure {
+    let known: Vec<String> = ExportFormat::value_variants()
+        .iter()
+        .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
+        .collect();
+    let failure = Failure::usage(format!("could not export as `{typed}`"))
+        .because(format!("there is no format `{typed}`; there is {}", known.join(", ")));
+    match closest(typed, known.iter().map(String::as_str)) {
+        Some(meant) => failure.hint(format!("did you mean `--export {meant}`?")),
+        None => failure.hint("laptime report --help"),
+    }
+}

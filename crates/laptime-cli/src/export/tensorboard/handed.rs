@@ -1,0 +1,77 @@
+//! Handed: which epochs of a growing run have been handed on.
+
+use std::collections::BTreeMap;
+
+use laptime_analyse::EpochSummary;
+
+/// How many epochs of each fit have been handed on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Handed {
+    of_fit: BTreeMap<u32, usize>,
+}
+
+impl Handed {
+    /// Gives the epochs that are ready and new to `take`, in order; from the first it refuses, they come again
+    /// next time.
+    pub(super) fn hand_on<E>(
+        &mut self,
+        epochs: &[EpochSummary],
+        ready: impl Fn(&EpochSummary) -> bool,
+        mut take: impl FnMut(&EpochSummary) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for of_fit in epochs.chunk_by(|one, next| one.fit == next.fit) {
+            let handed = self.of_fit.entry(of_fit[0].fit).or_default();
+            for epoch in of_fit.iter().skip(*handed).take_while(|epoch| ready(epoch)) {
+                take(epoch)?;
+                *handed += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::sample;
+
+    fn hand_on(handed: &mut Handed, epochs: &[EpochSummary]) -> Vec<(u32, u32)> {
+        let mut taken = Vec::new();
+        let take = |epoch: &EpochSummary| {
+            taken.push((epoch.fit, epoch.index));
+            Ok::<(), ()>(())
+        };
+        handed.hand_on(epochs, |epoch| epoch.settled, take).unwrap();
+        taken
+    }
+
+    #[test]
+    fn every_epoch_is_handed_on_once_and_only_when_it_is_ready() {
+        let mut epochs = sample::several().epochs;
+        epochs.last_mut().unwrap().settled = false;
+        let all: Vec<(u32, u32)> = epochs.iter().map(|epoch| (epoch.fit, epoch.index)).collect();
+        let mut handed = Handed::default();
+        assert_eq!(hand_on(&mut handed, &epochs[..2]), all[..2]);
+        assert_eq!(hand_on(&mut handed, &epochs), all[2..all.len() - 1]);
+        assert_eq!(hand_on(&mut handed, &epochs), []);
+        epochs.last_mut().unwrap().settled = true;
+        assert_eq!(hand_on(&mut handed, &epochs), all[all.len() - 1..]);
+    }
+
+    #[test]
+    fn an_epoch_that_could_not_be_taken_comes_again() {
+        let epochs = sample::several().epochs;
+        let mut handed = Handed::default();
+        let mut refusals = 0;
+        let refused = handed.hand_on(
+            &epochs,
+            |_| true,
+            |epoch| {
+                refusals += u32::from(epoch.index == 1);
+                if epoch.index == 1 { Err("full") } else { Ok(()) }
+            },
+        );
+        assert_eq!((refused, refusals), (Err("full"), 1));
+        assert_eq!(hand_on(&mut handed, &epochs)[0], (epochs[1].fit, 1));
+    }
+}

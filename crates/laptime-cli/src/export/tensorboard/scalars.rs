@@ -1,0 +1,100 @@
+//! Scalars: what TensorBoard shows of an epoch. What is not known of it has no point.
+
+use laptime_analyse::EpochSummary;
+
+/// One number of an epoch.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scalar {
+    /// Such as `laptime/epoch_time_s`.
+    pub(super) tag: String,
+    /// Seconds where the tag ends in `_s`, samples a second, a share from 0 to 1, or a loss.
+    pub(super) value: f64,
+}
+
+/// When the points of an epoch are, seconds since 1970: at the end of its pass. `None` of an epoch that was cut
+/// short, or whose end no clock tells.
+pub(super) fn moment(epoch: &EpochSummary) -> Option<f64> {
+    epoch.ended_unix_s.filter(|_| epoch.complete)
+}
+
+/// Everything known of an epoch that came to its end.
+pub(super) fn scalars(epoch: &EpochSummary) -> Vec<Scalar> {
+    let waited = epoch.stages.get("data_wait");
+    let wait_share = waited.filter(|_| epoch.wall_s > 0.0).map(|waited| waited / epoch.wall_s);
+    let known = [
+        ("epoch_time_s", Some(epoch.wall_s)),
+        // An epoch that nothing evaluated has no time of evaluation, rather than one of zero.
+        ("evaluate_s", Some(epoch.evaluate_s).filter(|seconds| *seconds > 0.0)),
+        ("samples_per_s", epoch.samples_per_s),
+        ("data_wait_share", wait_share),
+        ("time_left_s", epoch.time_left.map(|left| left.mean)),
+        ("loss", epoch.loss),
+    ];
+    let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let stages = epoch.stages.iter().map(|(stage, seconds)| (format!("stage/{stage}_s"), *seconds));
+    let scalar = |(name, value): (String, f64)| Scalar { tag: format!("laptime/{name}"), value };
+    known.chain(stages).filter(|(_, value)| value.is_finite()).map(scalar).collect()
+}
+
+/// What a tag means, for the reader of a chart.
+pub(super) fn description(tag: &str) -> &'static str {
+    match tag.strip_prefix("laptime/").unwrap_or(tag) {
+        "epoch_time_s" => "Wall time of the pass over the training data, seconds.",
+        "evaluate_s" => "Time of the evaluation that followed the pass, seconds.",
+        "samples_per_s" => "Samples trained on in a second of the pass.",
+        "data_wait_share" => "Share of the pass spent waiting for data, 0 to 1.",
+        "time_left_s" => {
+            "Time to the end of the planned epochs, as foreseen at the end of the pass, seconds."
+        }
+        "loss" => "Mean training loss of the epoch.",
+        _ => "Time of this stage alone within the pass, seconds; the stages add up to the epoch's time.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use laptime_analyse::Estimate;
+
+    use super::*;
+    use crate::text::sample;
+
+    fn value(scalars: &[Scalar], tag: &str) -> Option<f64> {
+        scalars.iter().find(|scalar| scalar.tag == tag).map(|scalar| scalar.value)
+    }
+
+    #[test]
+    fn an_epoch_has_a_number_for_all_that_is_known_of_it() {
+        let mut epoch = sample::finished().epochs[0].clone();
+        epoch.time_left = Some(Estimate { mean: 7.5, low: 7.0, high: 8.0, level: 0.9 });
+        let scalars = scalars(&epoch);
+        let share = epoch.stages["data_wait"] / epoch.wall_s;
+        let expected = [
+            ("laptime/epoch_time_s", Some(epoch.wall_s)),
+            ("laptime/evaluate_s", Some(epoch.evaluate_s)),
+            ("laptime/samples_per_s", epoch.samples_per_s),
+            ("laptime/data_wait_share", Some(share)),
+            ("laptime/time_left_s", Some(7.5)),
+            ("laptime/loss", epoch.loss),
+        ];
+        for (tag, expected) in expected {
+            assert_eq!(value(&scalars, tag), expected, "{tag}");
+        }
+        for (stage, seconds) in &epoch.stages {
+            assert_eq!(value(&scalars, &format!("laptime/stage/{stage}_s")), Some(*seconds));
+        }
+        assert_eq!(scalars.len(), expected.len() + epoch.stages.len());
+    }
+
+    #[test]
+    fn what_is_not_known_has_no_point() {
+        let mut epoch = sample::finished().epochs[0].clone();
+        (epoch.samples_per_s, epoch.loss, epoch.evaluate_s) = (None, None, 0.0);
+        epoch.stages.remove("data_wait");
+        let scalars = scalars(&epoch);
+        for tag in ["evaluate_s", "samples_per_s", "data_wait_share", "time_left_s", "loss"] {
+            assert_eq!(value(&scalars, &format!("laptime/{tag}")), None, "{tag}");
+        }
+        epoch.loss = Some(f64::NAN);
+        assert_eq!(super::scalars(&epoch), scalars);
+    }
+}
