@@ -1,5 +1,6 @@
 //! Every command and option of `laptime`, with its help.
 
+mod export;
 mod refusal;
 mod sweep;
 mod sweep_values;
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::settings;
 
+pub(crate) use export::{Export, ExportFormat};
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
 pub(crate) use train::TrainArgs;
@@ -119,6 +121,7 @@ pub(crate) struct DemoArgs {
 #[command(before_help = "\
 Examples:
   laptime run -- python train.py --epochs 3     where does the time of a training go?
+  laptime run --profile -- python train.py      which functions take each stage?
   laptime run --name baseline -- ./train.sh     any command, called `baseline`
 
 The command's own output, signals and exit code stay as they are. The report goes to
@@ -133,6 +136,9 @@ pub(crate) struct RunArgs {
     /// Measure from outside only: attach nothing to Python
     #[arg(long)]
     pub(crate) no_hooks: bool,
+    /// Sample the Python stacks, to show which functions take each stage
+    #[arg(long)]
+    pub(crate) profile: bool,
     #[command(flatten)]
     pub(crate) place: Place,
     /// The command and its arguments, best after `--`
@@ -147,7 +153,8 @@ Examples:
   laptime report              the latest run
   laptime report mlp          a run by its name
   laptime report sweep        the latest sweep
-  laptime report --json       every number, for programs")]
+  laptime report --json       every number, for programs
+  laptime report --export speedscope FILE   the samples of `run --profile`")]
 pub(crate) struct ReportArgs {
     /// Which run or sweep: a run's name, the id of either or the beginning of it, or `sweep` for the latest
     /// sweep [default: the latest run]
@@ -155,6 +162,8 @@ pub(crate) struct ReportArgs {
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) form: SweepForm,
+    #[command(flatten)]
+    pub(crate) export: Export,
     #[command(flatten)]
     pub(crate) place: Place,
 }

@@ -118,6 +118,7 @@ mod tests {
             name: name.map(str::to_owned),
             quiet,
             no_hooks: false,
+            profile: false,
             place: Place { dir: dir.map(PathBuf::from) },
             command: vec!["true".into()],
         }

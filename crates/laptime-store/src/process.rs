@@ -28,6 +28,12 @@ impl ProcessIdentity {
         Self { pid, boot_id: boot_id(), pid_start: start_of(pid).unwrap_or(0) }
     }
 
+    /// A process that runs now; `None` when it has ended.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        Some(Self { pid, boot_id: boot_id(), pid_start: start_of(pid)? })
+    }
+
     /// Whether it still runs on this machine.
     #[must_use]
     pub fn is_alive(&self) -> bool {

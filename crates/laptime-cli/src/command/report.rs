@@ -6,6 +6,7 @@ use super::sweep::{self, Kept};
 use super::train::shown_path;
 use crate::Ending;
 use crate::args::ReportArgs;
+use crate::export;
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::study::Study;
@@ -16,6 +17,11 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
     match shown(args).map_err(|error| not_shown(args, &error))? {
         Shown::Run(entry) => show_run(&entry, args, screen),
         Shown::Sweep(entry) => {
+            if args.export.wanted()?.is_some() {
+                return Err(Failure::usage(format!("could not export sweep {}", entry.id))
+                    .because("--export takes runs")
+                    .hint("laptime report --svg DIR sweep"));
+            }
             sweep::show(&Kept::read(&entry)?.document(), &entry, &args.form, screen)?;
             Ok(Ending::Done)
         }
@@ -60,9 +66,11 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
             .because("--csv, --md and --svg show sweeps")
             .hint(format!("laptime report {} --json", entry.meta.id)));
     }
-    let report = Study::open(&entry.path)
-        .and_then(|mut study| study.report())
-        .map_err(|error| not_shown(args, &error))?;
+    let mut study = Study::open(&entry.path).map_err(|error| not_shown(args, &error))?;
+    let report = study.report().map_err(|error| not_shown(args, &error))?;
+    if let Some((format, path)) = args.export.wanted()? {
+        return export::write(format, path, &study, &report, screen);
+    }
     if args.form.json {
         screen.show_json(&report)?;
     } else {

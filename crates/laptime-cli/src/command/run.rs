@@ -18,9 +18,11 @@ pub(super) mod program;
 pub(super) mod signals;
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::time::Duration;
 
 use laptime_core::{Anchor, RunMeta, Status};
+use laptime_profile::Sampler;
 use laptime_record::{ChildUsage, Finished, Launch, Options, Supervisor};
 use laptime_store::clear_rings_of;
 
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
     if let Some(warning) = &warning {
         screen.note(&format!("warning: {warning}"));
     }
-    let (finished, ended) = watch(&words, args.no_hooks, supervisor, &signals)?;
+    let (finished, ended) = watch(&words, args, supervisor, &signals, screen)?;
     if let Some(run) = &finished.run {
         let patience = if matches!(ended, Ended::Signal(_)) { DYING_TOGETHER } else { Duration::ZERO };
         clear_rings_of(run, launch.as_ref().map(|launch| launch.rank), patience);
@@ -84,11 +86,12 @@ fn options(words: &[OsString], settings: &Settings, launch: Option<Launch>) -> O
 /// Starts the command and stays with it until it has ended.
 fn watch(
     words: &[OsString],
-    no_hooks: bool,
+    args: &RunArgs,
     mut supervisor: Supervisor,
     signals: &signals::Blocked,
+    screen: &Screen,
 ) -> Result<(Finished, Ended), Failure> {
-    let variables = environment::variables(&supervisor, no_hooks);
+    let variables = environment::variables(&supervisor, args.no_hooks);
     let child = match Child::start(words, &variables, signals) {
         Ok(child) => child,
         Err(error) => {
@@ -97,9 +100,19 @@ fn watch(
         }
     };
     supervisor.watch(child.pid());
+    let sampler = args.profile.then(|| sample(child.pid(), &supervisor));
     let (ended, at, usage) = follow(&child, &mut supervisor, signals);
+    if let Some(Err(error)) = sampler.map(|started| started.and_then(Sampler::stop)) {
+        screen.note(&format!("warning: the profile is not kept in full: {error}"));
+    }
     let (status, message) = ended.told();
     Ok((supervisor.finish(&at, &usage, status, message), ended))
+}
+
+/// Reads the stacks of the command and all it starts; the command does not notice.
+fn sample(pid: u32, supervisor: &Supervisor) -> io::Result<Sampler> {
+    let run = supervisor.run().ok_or_else(|| io::Error::other("the run is not kept"))?;
+    Sampler::start(pid, run, supervisor.rank())
 }
 
 /// Forwards signals, stops with the command, and reads the probes, until the command has ended.

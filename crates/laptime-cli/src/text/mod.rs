@@ -7,12 +7,13 @@ mod epochs;
 mod facts;
 mod fits;
 mod ledger;
+mod profile;
 mod progress;
 mod ranks;
 mod report;
 mod runs;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 mod snapshots;
 mod style;

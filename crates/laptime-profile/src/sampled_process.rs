@@ -1,0 +1,179 @@
+//! One process that is sampled: its Python, its threads, and what is known of its code.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use laptime_core::{ProfileRecord, SampledProcess as Told, SampledThread, StageId};
+use laptime_store::{LaneMemory, RunRings};
+
+use crate::memory::ProcessMemory;
+use crate::python::{Python, PythonThread};
+use crate::sightings::{Place, Sightings};
+use crate::task::Tasks;
+
+/// How often a stack that changes under the reader is read again.
+const TRIES: usize = 3;
+/// After this a code object is read again: its memory may be another function's by now.
+const CODE_HOLDS: Duration = Duration::from_secs(5);
+/// A sample stands for the time since the one before, but not for a sleep of the whole machine.
+const LONGEST_STRETCH: Duration = Duration::from_secs(1);
+/// Samples in a row that may fail before the process is looked at anew: it may have become another program.
+const MOST_FAILURES: u32 = 50;
+
+/// A Python process under the sampler.
+pub(crate) struct SampledProcess {
+    number: u32,
+    pub(crate) pid: u32,
+    pub(crate) pid_start: u64,
+    python: Python,
+    tasks: Tasks,
+    /// The function of a code object by its address, and when it was read.
+    codes: HashMap<u64, (u32, Instant)>,
+    threads: HashMap<(u32, Option<u32>), u32>,
+    /// Threads that have recorded: what they do after the recorder's end is tearing down.
+    recorded: HashSet<u32>,
+    last: Instant,
+    failures: u32,
+}
+
+/// Numbers for the threads of all processes, and what came out of one round.
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    pub(crate) next_thread: u32,
+    pub(crate) samples: u64,
+    pub(crate) unread: u64,
+    pub(crate) news: Vec<ProfileRecord>,
+}
+
+impl SampledProcess {
+    /// Begins with a process that has a Python.
+    pub(crate) fn new(number: u32, (pid, pid_start): (u32, u64), python: Python) -> Self {
+        let last = Instant::now();
+        Self {
+            number,
+            pid,
+            pid_start,
+            python,
+            tasks: Tasks::default(),
+            codes: HashMap::new(),
+            threads: HashMap::new(),
+            recorded: HashSet::new(),
+            last,
+            failures: 0,
+        }
+    }
+
+    /// What a profile says of it.
+    pub(crate) fn told(&self) -> Told {
+        let (process, pid, pid_start) = (self.number, self.pid, self.pid_start);
+        Told { process, pid, pid_start, runtime: self.python.name() }
+    }
+
+    /// Whether its memory no longer makes sense: it has become another program, or ends.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.failures > MOST_FAILURES
+    }
+
+    /// Reads the stack of every thread once.
+    pub(crate) fn sample(&mut self, rings: &RunRings, seen: &mut Sightings, round: &mut Round) {
+        let now = Instant::now();
+        let stretch = now.duration_since(self.last).min(LONGEST_STRETCH);
+        self.last = now;
+        let memory = ProcessMemory { pid: self.pid };
+        let Ok(threads) = self.python.threads(&memory) else {
+            self.failures += 1;
+            return;
+        };
+        self.failures = 0;
+        self.tasks.keep(|tid| threads.iter().any(|thread| thread.tid == tid));
+        for thread in &threads {
+            // A thread state that was freed while it was read names no thread.
+            let Some(waiting) = self.tasks.waits(self.pid, thread.tid) else { continue };
+            let lane = lane_of(rings, self.pid, self.pid_start, thread.tid);
+            match self.place(thread, lane, &memory, seen) {
+                Some((node, stage)) => {
+                    let stage = self.stage(thread.tid, stage);
+                    let thread = self.thread_number(thread.tid, lane.and_then(LaneMemory::number), round);
+                    let micros = u64::try_from(stretch.as_micros()).unwrap_or(0);
+                    seen.add(Place { thread, stage, waiting, node }, micros);
+                    round.samples += 1;
+                }
+                None => round.unread += 1,
+            }
+        }
+    }
+
+    /// The stage of a thread that has just been read; without a lane it has none, or has recorded its last.
+    fn stage(&mut self, tid: u32, booked: Option<StageId>) -> Option<StageId> {
+        if booked.is_some() {
+            self.recorded.insert(tid);
+        }
+        booked.or_else(|| self.recorded.contains(&tid).then_some(StageId::TEAR_DOWN))
+    }
+
+    /// The stack and the stage of one moment; `None` when they did not hold still.
+    fn place(
+        &mut self,
+        thread: &PythonThread,
+        lane: Option<&LaneMemory>,
+        memory: &ProcessMemory,
+        seen: &mut Sightings,
+    ) -> Option<(u32, Option<StageId>)> {
+        let mut thread = *thread;
+        for attempt in 0..TRIES {
+            if attempt > 0 {
+                thread = *self.python.threads(memory).ok()?.iter().find(|known| known.tid == thread.tid)?;
+            }
+            let before = lane.and_then(LaneMemory::booked_stage);
+            let node = self.node(&thread, memory, seen);
+            let after = lane.and_then(LaneMemory::booked_stage);
+            let is_last = attempt + 1 == TRIES;
+            // A stage that ends while the stack is read could get the functions of the next one.
+            if let Some(node) = node.filter(|_| before == after || is_last) {
+                return Some((node, after));
+            }
+        }
+        None
+    }
+
+    fn node(&mut self, thread: &PythonThread, memory: &ProcessMemory, seen: &mut Sightings) -> Option<u32> {
+        let stack = self.python.stack(thread, memory).ok()?;
+        let mut functions = Vec::with_capacity(stack.len());
+        for address in stack.into_iter().rev() {
+            functions.push(self.function(address, memory, seen)?);
+        }
+        seen.node(functions.into_iter())
+    }
+
+    fn function(&mut self, address: u64, memory: &ProcessMemory, seen: &mut Sightings) -> Option<u32> {
+        let now = self.last;
+        if let Some((function, read)) = self.codes.get(&address)
+            && now.duration_since(*read) < CODE_HOLDS
+        {
+            return Some(*function);
+        }
+        let function = seen.function(&self.python.code(address, memory).ok()?);
+        self.codes.insert(address, (function, now));
+        Some(function)
+    }
+
+    fn thread_number(&mut self, tid: u32, lane: Option<u32>, round: &mut Round) -> u32 {
+        let process = self.number;
+        *self.threads.entry((tid, lane)).or_insert_with(|| {
+            let thread = round.next_thread;
+            round.next_thread += 1;
+            round.news.push(ProfileRecord::Thread(SampledThread { thread, process, tid, lane }));
+            thread
+        })
+    }
+}
+
+/// The lane that a thread records on.
+fn lane_of(rings: &RunRings, pid: u32, pid_start: u64, tid: u32) -> Option<&LaneMemory> {
+    let own = rings
+        .iter()
+        .filter(|(identity, _)| (identity.process.pid, identity.process.pid_start) == (pid, pid_start));
+    // Of several recorders of one process the newest records.
+    let (_, ring) = own.max_by_key(|(identity, _)| identity.started)?;
+    ring.lanes().iter().find(|lane| lane.number().is_some() && lane.thread() == tid)
+}
