@@ -32,8 +32,31 @@ pub(crate) struct Layout {
     pub(crate) other_letters: u64,
 }
 
-/// Who owns a frame that stands for a call from C: it is no function's.
-pub(crate) const OWNED_BY_C: u8 = 3;
+/// Who owns the memory of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Its thread: a plain call.
+    Thread,
+    /// A generator or coroutine.
+    Generator,
+    /// C code that called the interpreter: the frame is no function's.
+    C,
+    /// No running call: it has ended.
+    Nobody,
+}
+
+impl Owner {
+    /// As the byte in a frame says.
+    pub(crate) fn of(byte: Option<&u8>) -> Self {
+        match byte {
+            Some(0) => Self::Thread,
+            Some(1) => Self::Generator,
+            Some(3) => Self::C,
+            _ => Self::Nobody,
+        }
+    }
+}
+
 /// Bytes of a frame and of a thread state that hold all that is asked of them.
 pub(crate) const FRAME_BYTES: usize = 80;
 pub(crate) const THREAD_BYTES: usize = 288;

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) const DEFAULT_HZ: f64 = 97.0;
 const SLOWEST_HZ: f64 = 2.0;
 /// The share of a CPU that sampling may take; the bar is 0.02, and finding processes comes on top.
-const BUDGET: f64 = 0.012;
+const BUDGET: f64 = 0.014;
 /// How long the cost is added up before the rate is judged.
 const JUDGED_EVERY: Duration = Duration::from_secs(1);
 
@@ -16,6 +16,7 @@ const JUDGED_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Pace {
     hz: f64,
     random: fastrand::Rng,
+    /// How long since the rate was judged, and what CPU time the thread had then.
     wall: Duration,
     cpu: Duration,
 }
@@ -36,15 +37,16 @@ impl Pace {
         Duration::from_secs_f64((0.5 + self.random.f64()) / self.hz)
     }
 
-    /// Notes what a sample cost and how long it was since the one before; says whether the rate was lowered.
-    pub(crate) fn note(&mut self, wall: Duration, cpu: Duration) -> bool {
+    /// Notes how long it was since the sample before; `cpu` tells what all samples have cost so far, and is
+    /// asked seldom. Says whether the rate was lowered.
+    pub(crate) fn note(&mut self, wall: Duration, cpu: impl FnOnce() -> Duration) -> bool {
         self.wall += wall;
-        self.cpu += cpu;
         if self.wall < JUDGED_EVERY {
             return false;
         }
-        let share = self.cpu.as_secs_f64() / self.wall.as_secs_f64();
-        (self.wall, self.cpu) = (Duration::ZERO, Duration::ZERO);
+        let cpu = cpu();
+        let share = cpu.saturating_sub(self.cpu).as_secs_f64() / self.wall.as_secs_f64();
+        (self.wall, self.cpu) = (Duration::ZERO, cpu);
         let affordable = if share > 0.0 { self.hz * BUDGET / share } else { DEFAULT_HZ };
         let before = self.hz;
         // Up in small steps: a rate that swings would count the same work differently.
@@ -61,7 +63,9 @@ mod tests {
     const ROUND: Duration = Duration::from_millis(10);
 
     fn after(pace: &mut Pace, rounds: u32, cost: Duration) -> bool {
-        (0..rounds).fold(false, |lowered, _| pace.note(ROUND, cost) || lowered)
+        let before = pace.cpu;
+        let lowered = (1..=rounds).filter(|round| pace.note(ROUND, || before + cost * *round));
+        lowered.count() > 0
     }
 
     #[test]
@@ -74,7 +78,7 @@ mod tests {
     #[test]
     fn what_costs_too_much_is_sampled_less_often_and_comes_back_slowly() {
         let mut pace = Pace::new();
-        assert!(after(&mut pace, 100, Duration::from_micros(480)));
+        assert!(after(&mut pace, 100, Duration::from_micros(560)));
         assert!((pace.hz() - DEFAULT_HZ / 4.0).abs() < 0.1, "{}", pace.hz());
         assert!(!after(&mut pace, 100, Duration::from_micros(10)));
         assert!((pace.hz() - DEFAULT_HZ / 4.0 * 1.25).abs() < 0.1, "{}", pace.hz());

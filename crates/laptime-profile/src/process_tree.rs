@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use laptime_store::process_start;
+
 /// Processes that are followed at most.
 const MOST_PROCESSES: usize = 256;
 
@@ -15,7 +17,7 @@ pub(crate) struct ProcessTree {
 impl ProcessTree {
     /// The tree below a process.
     pub(crate) fn of(root: u32) -> Self {
-        Self { members: start_of(root).map(|start| (root, start)).into_iter().collect() }
+        Self { members: process_start(root).map(|start| (root, start)).into_iter().collect() }
     }
 
     /// Drops the processes that are gone and adds the children of the others.
@@ -23,7 +25,7 @@ impl ProcessTree {
         let known = std::mem::take(&mut self.members);
         let mut open: Vec<u32> = known.keys().copied().collect();
         while let Some(pid) = open.pop() {
-            let Some(start) = start_of(pid) else { continue };
+            let Some(start) = process_start(pid) else { continue };
             let another = known.get(&pid).is_some_and(|known| *known != start);
             if another || self.members.len() >= MOST_PROCESSES || self.members.contains_key(&pid) {
                 continue;
@@ -42,10 +44,6 @@ impl ProcessTree {
     pub(crate) fn has(&self, pid: u32, start: u64) -> bool {
         self.members.get(&pid) == Some(&start)
     }
-}
-
-fn start_of(pid: u32) -> Option<u64> {
-    laptime_store::ProcessIdentity::of(pid).map(|identity| identity.pid_start)
 }
 
 fn children(pid: u32) -> Vec<u32> {

@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::code_object::{Code, read_code};
 use crate::elf::{Exported, exported};
-use crate::layout::{FRAME_BYTES, Layout, OWNED_BY_C, THREAD_BYTES, layout_of};
+use crate::layout::{FRAME_BYTES, Layout, Owner, THREAD_BYTES, layout_of};
 use crate::mapping::{Mapping, is_python, mapped_files};
-use crate::memory::{Memory, ProcessMemory, Window, word_at};
+use crate::memory::{Memory, ProcessMemory, word_at};
 
 const RUNTIME: &str = "_PyRuntime";
 const CODE_TYPE: &str = "PyCode_Type";
@@ -125,18 +125,20 @@ impl Python {
     /// changed so much while it was read that it makes no sense.
     pub(crate) fn stack(&self, thread: &PythonThread, memory: &impl Memory) -> io::Result<Vec<u64>> {
         let layout = &self.layout;
-        let mut window = Window::new(memory);
         let mut codes = Vec::new();
         let mut frame = thread.frame;
         while frame != 0 && codes.len() < MOST_FRAMES {
-            let bytes = window.at(frame, FRAME_BYTES)?;
-            let word = |at| word_at(bytes, at).unwrap_or(0);
-            let (code, previous) = (word(layout.code), word(layout.previous));
-            if bytes.get(layout.owner) != Some(&OWNED_BY_C) {
-                codes.push(code);
-            }
-            if previous == frame {
+            let mut bytes = [0; FRAME_BYTES];
+            memory.read(frame, &mut bytes)?;
+            let word = |at| word_at(&bytes, at).unwrap_or(0);
+            let owner = Owner::of(bytes.get(layout.owner));
+            let previous = word(layout.previous);
+            // A generator that has stopped is called by nobody, so this one stopped while it was read.
+            if owner == Owner::Nobody || previous == frame || (owner == Owner::Generator && previous == 0) {
                 return Err(io::ErrorKind::InvalidData.into());
+            }
+            if owner != Owner::C {
+                codes.push(word(layout.code));
             }
             frame = previous;
         }

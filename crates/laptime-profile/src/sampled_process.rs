@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use laptime_core::{ProfileRecord, SampledProcess as Told, SampledThread, StageId};
 use laptime_store::{LaneMemory, RunRings};
 
-use crate::memory::ProcessMemory;
+use crate::memory::{ProcessMemory, Snapshot};
 use crate::python::{Python, PythonThread};
 use crate::sightings::{Place, Sightings};
 use crate::task::Tasks;
@@ -26,6 +26,7 @@ pub(crate) struct SampledProcess {
     pub(crate) pid: u32,
     pub(crate) pid_start: u64,
     python: Python,
+    memory: Snapshot<ProcessMemory>,
     tasks: Tasks,
     /// The function of a code object by its address, and when it was read.
     codes: HashMap<u64, (u32, Instant)>,
@@ -54,6 +55,7 @@ impl SampledProcess {
             pid,
             pid_start,
             python,
+            memory: Snapshot::of(ProcessMemory { pid }),
             tasks: Tasks::default(),
             codes: HashMap::new(),
             threads: HashMap::new(),
@@ -79,8 +81,11 @@ impl SampledProcess {
         let now = Instant::now();
         let stretch = now.duration_since(self.last).min(LONGEST_STRETCH);
         self.last = now;
-        let memory = ProcessMemory { pid: self.pid };
-        let Ok(threads) = self.python.threads(&memory) else {
+        let lanes = lanes_of(rings, self.pid, self.pid_start);
+        // A stage that ends while the stacks are read could get the functions of the next one.
+        let before: Vec<_> = lanes.iter().map(|lane| lane.booked_stage()).collect();
+        self.memory.renew();
+        let Ok(threads) = self.python.threads(&self.memory) else {
             self.failures += 1;
             return;
         };
@@ -89,8 +94,10 @@ impl SampledProcess {
         for thread in &threads {
             // A thread state that was freed while it was read names no thread.
             let Some(waiting) = self.tasks.waits(self.pid, thread.tid) else { continue };
-            let lane = lane_of(rings, self.pid, self.pid_start, thread.tid);
-            match self.place(thread, lane, &memory, seen) {
+            let at = lanes.iter().position(|lane| lane.thread() == thread.tid);
+            let lane = at.and_then(|at| lanes.get(at)).copied();
+            let stage = at.and_then(|at| before.get(at)).copied().flatten();
+            match self.place(thread, lane, stage, seen) {
                 Some((node, stage)) => {
                     let stage = self.stage(thread.tid, stage);
                     let thread = self.thread_number(thread.tid, lane.and_then(LaneMemory::number), round);
@@ -116,43 +123,41 @@ impl SampledProcess {
         &mut self,
         thread: &PythonThread,
         lane: Option<&LaneMemory>,
-        memory: &ProcessMemory,
+        mut before: Option<StageId>,
         seen: &mut Sightings,
     ) -> Option<(u32, Option<StageId>)> {
         let mut thread = *thread;
-        for attempt in 0..TRIES {
-            if attempt > 0 {
-                thread = *self.python.threads(memory).ok()?.iter().find(|known| known.tid == thread.tid)?;
-            }
-            let before = lane.and_then(LaneMemory::booked_stage);
-            let node = self.node(&thread, memory, seen);
+        for _ in 0..TRIES {
+            let node = self.node(&thread, seen);
             let after = lane.and_then(LaneMemory::booked_stage);
-            let is_last = attempt + 1 == TRIES;
-            // A stage that ends while the stack is read could get the functions of the next one.
-            if let Some(node) = node.filter(|_| before == after || is_last) {
+            if let Some(node) = node.filter(|_| before == after) {
                 return Some((node, after));
             }
+            before = after;
+            self.memory.renew();
+            let threads = self.python.threads(&self.memory).ok()?;
+            thread = *threads.iter().find(|known| known.tid == thread.tid)?;
         }
         None
     }
 
-    fn node(&mut self, thread: &PythonThread, memory: &ProcessMemory, seen: &mut Sightings) -> Option<u32> {
-        let stack = self.python.stack(thread, memory).ok()?;
+    fn node(&mut self, thread: &PythonThread, seen: &mut Sightings) -> Option<u32> {
+        let stack = self.python.stack(thread, &self.memory).ok()?;
         let mut functions = Vec::with_capacity(stack.len());
         for address in stack.into_iter().rev() {
-            functions.push(self.function(address, memory, seen)?);
+            functions.push(self.function(address, seen)?);
         }
         seen.node(functions.into_iter())
     }
 
-    fn function(&mut self, address: u64, memory: &ProcessMemory, seen: &mut Sightings) -> Option<u32> {
+    fn function(&mut self, address: u64, seen: &mut Sightings) -> Option<u32> {
         let now = self.last;
         if let Some((function, read)) = self.codes.get(&address)
             && now.duration_since(*read) < CODE_HOLDS
         {
             return Some(*function);
         }
-        let function = seen.function(&self.python.code(address, memory).ok()?);
+        let function = seen.function(&self.python.code(address, self.memory.memory()).ok()?);
         self.codes.insert(address, (function, now));
         Some(function)
     }
@@ -168,12 +173,13 @@ impl SampledProcess {
     }
 }
 
-/// The lane that a thread records on.
-fn lane_of(rings: &RunRings, pid: u32, pid_start: u64, tid: u32) -> Option<&LaneMemory> {
+/// The lanes of a process that are in use.
+fn lanes_of(rings: &RunRings, pid: u32, pid_start: u64) -> Vec<&LaneMemory> {
     let own = rings
         .iter()
         .filter(|(identity, _)| (identity.process.pid, identity.process.pid_start) == (pid, pid_start));
     // Of several recorders of one process the newest records.
-    let (_, ring) = own.max_by_key(|(identity, _)| identity.started)?;
-    ring.lanes().iter().find(|lane| lane.number().is_some() && lane.thread() == tid)
+    let newest = own.max_by_key(|(identity, _)| identity.started);
+    let lanes = newest.into_iter().flat_map(|(_, ring)| ring.lanes());
+    lanes.filter(|lane| lane.number().is_some()).collect()
 }

@@ -17,10 +17,11 @@ use crate::sampled_process::{Round, SampledProcess};
 use crate::sightings::Sightings;
 use crate::task::thread_cpu;
 
-/// How often processes are looked for; at first more often, because a Python's start is short.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often processes are looked for; until there is a Python more often, because its start is short. One
+/// that begins to record is seen at once.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 const LOOK_EVERY_AT_FIRST: Duration = Duration::from_millis(20);
-const AT_FIRST: Duration = Duration::from_secs(2);
+const AT_FIRST: Duration = Duration::from_secs(5);
 /// What a kill of laptime itself may cost of a profile.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
 /// Each time the file has grown by this it is written half as often, so that weeks fit on a disk.
@@ -74,6 +75,8 @@ struct Sampling {
     troubles: BTreeSet<ProfileTrouble>,
     slowest_mhz: Option<u64>,
     pace: Pace,
+    /// CPU time that looking for processes took: no slower pace would save it.
+    looking: Duration,
     writer: ProfileWriter,
 }
 
@@ -92,6 +95,7 @@ impl Sampling {
             troubles: BTreeSet::new(),
             slowest_mhz: None,
             pace: Pace::new(),
+            looking: Duration::ZERO,
             writer,
         }
     }
@@ -103,9 +107,9 @@ impl Sampling {
         let mut last = began;
         while stopped.recv_timeout(self.pace.next_pause()) == Err(RecvTimeoutError::Timeout) {
             let now = Instant::now();
-            if now >= look_at {
+            if self.rings.refresh() || now >= look_at {
                 self.look();
-                let at_first = now.duration_since(began) < AT_FIRST;
+                let at_first = self.next_process == 0 && now.duration_since(began) < AT_FIRST;
                 look_at = now + if at_first { LOOK_EVERY_AT_FIRST } else { LOOK_EVERY };
             }
             self.sample(now.duration_since(last));
@@ -124,8 +128,8 @@ impl Sampling {
 
     /// Finds what is new among the command's processes.
     fn look(&mut self) {
+        let began = thread_cpu();
         self.tree.grow();
-        self.rings.refresh();
         let tree = &self.tree;
         self.processes.retain(|process| tree.has(process.pid, process.pid_start) && !process.is_lost());
         self.others.retain(|(pid, start), _| tree.has(*pid, *start));
@@ -136,6 +140,7 @@ impl Sampling {
         for identity in new {
             self.attach(identity);
         }
+        self.looking += thread_cpu().saturating_sub(began);
     }
 
     fn attach(&mut self, (pid, start): (u32, u64)) {
@@ -170,11 +175,11 @@ impl Sampling {
 
     /// Reads every stack once.
     fn sample(&mut self, stretch: Duration) {
-        let began = thread_cpu();
         for process in &mut self.processes {
             process.sample(&self.rings, &mut self.seen, &mut self.round);
         }
-        if self.pace.note(stretch, thread_cpu().saturating_sub(began)) {
+        let looking = self.looking;
+        if self.pace.note(stretch, || thread_cpu().saturating_sub(looking)) {
             let rate_mhz = in_thousandths(self.pace.hz());
             self.slowest_mhz = Some(self.slowest_mhz.map_or(rate_mhz, |slowest| slowest.min(rate_mhz)));
         }

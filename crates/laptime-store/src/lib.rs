@@ -31,7 +31,7 @@ pub use disk::{Disk, RealDisk, Segment};
 pub use entry::Entry;
 pub use error::StoreError;
 pub use lane_memory::{FRAMES, Frame, LaneMemory, RING_ENTRIES, TotalMemory};
-pub use process::{ProcessIdentity, boot_id};
+pub use process::{ProcessIdentity, boot_id, process_start};
 pub use profile_file::{ProfileReader, ProfileWriter};
 pub use reader::RunReader;
 pub use ring::{RING_LANES, Ring, RingHeader, RingIdentity, detach_ring, ring_directory};

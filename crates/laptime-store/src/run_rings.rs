@@ -4,14 +4,20 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::ring::{Ring, RingIdentity, ring_directory};
+
+/// The kernel's clock for files is this coarse at most.
+const CLOCK_TICK: Duration = Duration::from_millis(10);
 
 /// The rings of one run, each opened once.
 pub struct RunRings {
     run: PathBuf,
     /// By file name; `None` for one that is not of this run or cannot be read.
     known: HashMap<OsString, Option<(RingIdentity, Ring)>>,
+    /// When the folder was last changed, as far as it was read.
+    changed: Option<SystemTime>,
 }
 
 impl RunRings {
@@ -19,11 +25,23 @@ impl RunRings {
     #[must_use]
     pub fn of(run: &Path) -> Self {
         let run = std::path::absolute(run).unwrap_or_else(|_| run.to_owned());
-        Self { run, known: HashMap::new() }
+        Self { run, known: HashMap::new(), changed: None }
     }
 
-    /// Opens what is new and forgets what is gone.
-    pub fn refresh(&mut self) {
+    /// Opens what is new and forgets what is gone; says whether anything was to do. It is cheap when not.
+    pub fn refresh(&mut self) -> bool {
+        let changed = fs::metadata(ring_directory()).and_then(|folder| folder.modified()).ok();
+        if changed.is_none() || changed == self.changed {
+            return false;
+        }
+        // The kernel's clock for files ticks: what comes within its tick would be missed.
+        let settled = |at: &SystemTime| at.elapsed().is_ok_and(|age| age > CLOCK_TICK);
+        self.changed = changed.filter(settled);
+        self.read_folder();
+        true
+    }
+
+    fn read_folder(&mut self) {
         let beginning = format!("{}.", self.run.file_name().unwrap_or_default().to_string_lossy());
         let entries = fs::read_dir(ring_directory()).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name());

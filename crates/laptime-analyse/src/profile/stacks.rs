@@ -138,7 +138,9 @@ fn stage_of(part: SampledPart, stage: Option<StageId>, process: Option<&Process>
     let process = process?;
     match (part, stage) {
         // Before it recorded, as the run's ledger has it.
-        (SampledPart::Training, None) => Some(process.names.name(StageId::START_UP)),
+        (SampledPart::Training | SampledPart::LoaderWorkers, None) => {
+            Some(process.names.name(StageId::START_UP))
+        }
         (SampledPart::Training, Some(stage)) => Some(process.names.name(stage)),
         (_, None) => None,
         // Elsewhere the background has no meaning of its own.

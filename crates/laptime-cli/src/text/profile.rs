@@ -53,12 +53,11 @@ fn is_shown(part: &ProfilePart, detail: &Detail) -> bool {
 fn table(parts: &[&ProfilePart], detail: &Detail) -> Table {
     let mut table = Table::new(vec![
         Column::new("stage", Align::Left).shrinks_to(11),
-        Column::new("function", Align::Left).shrinks_to(16),
+        Column::new("function", Align::Left).shrinks_to(20),
         Column::new("where", Align::Left).shrinks_to(14),
         Column::new("itself", Align::Right),
-        Column::new("95 %", Align::Right).importance(1),
-        Column::new("with calls", Align::Right).importance(3),
-        Column::new("waits", Align::Right).importance(2),
+        Column::new("in all", Align::Right).importance(2),
+        Column::new("waits", Align::Right).importance(1),
     ]);
     for part in parts {
         let named = match part.part {
@@ -69,7 +68,10 @@ fn table(parts: &[&ProfilePart], detail: &Detail) -> Table {
         if let Some(name) = named {
             table.line(name, Emphasis::Dim);
         }
-        for stage in part.stages.iter().filter(|stage| stage.share.mean >= detail.least_share) {
+        // What a worker does while it has nothing to do matters little.
+        let idle = |stage: &&ProfileStage| stage.stage.as_deref() == Some("idle") && !detail.others;
+        let large = |stage: &&ProfileStage| stage.share.mean >= detail.least_share;
+        for stage in part.stages.iter().filter(|stage| large(stage) && !idle(stage)) {
             of_stage(stage, detail, &mut table);
         }
     }
@@ -92,34 +94,38 @@ fn of_function(stage: Cell, function: &ProfileFunction) -> Vec<Cell> {
         stage,
         shown(&function.name).into(),
         shown(&format!("{file}:{}", function.line)).into(),
-        units::percent_in_column(function.own.mean).into(),
-        interval(&function.own).into(),
-        units::percent_in_column(function.total.mean).into(),
-        units::percent_in_column(function.waiting).into(),
+        with_interval(&function.own).into(),
+        whole_percent(function.total.mean).into(),
+        whole_percent(function.waiting).into(),
     ]
 }
 
-/// `88–95`, in percent.
-fn interval(share: &Estimate) -> String {
-    let whole = |share: f64| format!("{:.0}", share * 100.0);
-    format!("{}–{}", whole(share.low), whole(share.high))
+/// `89 ±6 %`: the share, and half of its 95 % interval.
+fn with_interval(share: &Estimate) -> String {
+    let half = ((share.high - share.low) * 50.0).ceil();
+    format!("{:.0} ±{half:.0} %", share.mean * 100.0)
 }
 
-/// `shares of each stage's time from 2,412 samples, 97/s a thread; sampling took 0.31 % of a CPU`.
+fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// What the numbers mean, and what sampling cost.
 fn cost(profile: &ProfileReport) -> String {
-    let samples = units::counted(profile.samples, "sample");
     let took = profile.cost.map_or_else(String::new, |cost| {
         let (cpu, share) = (units::duration(cost.cpu_s), units::percent(cost.share));
-        format!("; sampling took {share} of a CPU ({cpu})")
+        format!("sampling cost {share} of one CPU ({cpu} in {})", units::duration(cost.wall_s))
     });
+    if profile.samples == 0 {
+        return took;
+    }
+    let samples = units::counted(profile.samples, "sample");
     let unread = match profile.unread {
         0 => String::new(),
         unread => format!(", {} unreadable", units::count(unread)),
     };
-    format!(
-        "shares of a stage's time from {samples} of the stacks, {:.0}/s a thread{unread}{took}",
-        profile.rate_hz
-    )
+    let told = format!("shares of a stage's time, ± at 95 %, from {samples}{unread}");
+    [told, took].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// What could not be sampled, why, and what to do.
