@@ -13,6 +13,22 @@ pub(crate) struct Code {
     pub(crate) line: u32,
 }
 
+/// The part of a code object that tells it from any other: where it says its line, file and name. Memory of
+/// code that is no longer needed, such as that of a module that was imported, soon holds other code.
+pub(crate) type CodeMark = [u8; MARK_BYTES];
+const MARK_OFFSET: u64 = 64;
+const MARK_BYTES: usize = CODE_BYTES - 64;
+
+/// The marks of code objects at these addresses, read at once.
+pub(crate) fn read_marks(memory: &impl Memory, addresses: &[u64]) -> io::Result<Vec<CodeMark>> {
+    let mut marks = vec![[0; MARK_BYTES]; addresses.len()];
+    let places = addresses.iter().map(|address| address.wrapping_add(MARK_OFFSET));
+    let mut pieces: Vec<(u64, &mut [u8])> =
+        places.zip(marks.iter_mut().map(|mark| mark.as_mut_slice())).collect();
+    let read = memory.read_each(&mut pieces);
+    if read < addresses.len() { Err(no_code()) } else { Ok(marks) }
+}
+
 /// Letters that are read of a name or path at most; what is longer is cut.
 const MOST_LETTERS: u64 = 1024;
 const TYPE_OFFSET: usize = 8;

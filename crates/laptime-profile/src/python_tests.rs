@@ -1,6 +1,7 @@
 //! A Python made of scripted memory: what is walked, and what a torn or hostile memory does.
 
 use super::*;
+use crate::code_object::read_marks;
 use crate::memory::tests::ScriptedMemory;
 
 const RUNTIME_AT: u64 = 0x10_000;
@@ -78,6 +79,18 @@ fn what_is_no_code_object_is_no_function() {
     let mut memory = python_3_11(&["<module>"]);
     memory.put_word(CODES_AT + 8, 1);
     assert!(names_in(&memory).is_err());
+}
+
+#[test]
+fn code_that_took_the_place_of_other_code_has_another_mark() {
+    let mut memory = python_3_11(&["<module>", "train"]);
+    let marks = |memory: &ScriptedMemory| read_marks(memory, &[CODES_AT, CODES_AT + 200]).unwrap();
+    let before = marks(&memory);
+    assert_eq!(before, marks(&memory));
+    memory.put_word(CODES_AT + 200 + 128, TEXT_AT);
+    let after = marks(&memory);
+    assert!(before[0] == after[0] && before[1] != after[1]);
+    assert!(read_marks(&memory, &[CODES_AT, 0x50]).is_err());
 }
 
 #[test]

@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 use laptime_core::{ProfileRecord, SampledProcess as Told, SampledThread, StageId};
 use laptime_store::{LaneMemory, RunRings};
 
+use crate::code_object::{CodeMark, read_marks};
 use crate::memory::{ProcessMemory, Snapshot};
 use crate::python::{Python, PythonThread};
 use crate::sightings::{Place, Sightings};
 use crate::task::Tasks;
 
+/// Code objects that are remembered; a program that makes functions for ever must not fill memory.
+const MOST_CODES: usize = 20_000;
 /// How often a stack that changes under the reader is read again.
 const TRIES: usize = 3;
-/// After this a code object is read again: its memory may be another function's by now.
-const CODE_HOLDS: Duration = Duration::from_secs(5);
 /// A sample stands for the time since the one before, but not for a sleep of the whole machine.
 const LONGEST_STRETCH: Duration = Duration::from_secs(1);
 /// Samples in a row that may fail before the process is looked at anew: it may have become another program.
@@ -28,8 +29,8 @@ pub(crate) struct SampledProcess {
     python: Python,
     memory: Snapshot<ProcessMemory>,
     tasks: Tasks,
-    /// The function of a code object by its address, and when it was read.
-    codes: HashMap<u64, (u32, Instant)>,
+    /// The function of a code object by its address, as long as the mark is the same.
+    codes: HashMap<u64, (CodeMark, u32)>,
     threads: HashMap<(u32, Option<u32>), u32>,
     /// Threads that have recorded: what they do after the recorder's end is tearing down.
     recorded: HashSet<u32>,
@@ -143,22 +144,25 @@ impl SampledProcess {
 
     fn node(&mut self, thread: &PythonThread, seen: &mut Sightings) -> Option<u32> {
         let stack = self.python.stack(thread, &self.memory).ok()?;
+        let marks = read_marks(self.memory.memory(), &stack).ok()?;
         let mut functions = Vec::with_capacity(stack.len());
-        for address in stack.into_iter().rev() {
-            functions.push(self.function(address, seen)?);
+        for (address, mark) in stack.into_iter().zip(marks).rev() {
+            functions.push(self.function(address, mark, seen)?);
         }
         seen.node(functions.into_iter())
     }
 
-    fn function(&mut self, address: u64, seen: &mut Sightings) -> Option<u32> {
-        let now = self.last;
-        if let Some((function, read)) = self.codes.get(&address)
-            && now.duration_since(*read) < CODE_HOLDS
+    fn function(&mut self, address: u64, mark: CodeMark, seen: &mut Sightings) -> Option<u32> {
+        if let Some((known, function)) = self.codes.get(&address)
+            && *known == mark
         {
             return Some(*function);
         }
         let function = seen.function(&self.python.code(address, self.memory.memory()).ok()?);
-        self.codes.insert(address, (function, now));
+        if self.codes.len() >= MOST_CODES {
+            self.codes.clear();
+        }
+        self.codes.insert(address, (mark, function));
         Some(function)
     }
 

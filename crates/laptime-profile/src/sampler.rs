@@ -22,6 +22,8 @@ use crate::task::thread_cpu;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 const LOOK_EVERY_AT_FIRST: Duration = Duration::from_millis(20);
 const AT_FIRST: Duration = Duration::from_secs(5);
+/// How often recorders are looked for, which costs a look at one folder.
+const LOOK_FOR_RINGS_EVERY: Duration = Duration::from_millis(40);
 /// What a kill of laptime itself may cost of a profile.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
 /// Each time the file has grown by this it is written half as often, so that weeks fit on a disk.
@@ -104,10 +106,14 @@ impl Sampling {
         let began = Instant::now();
         self.writer.put(&ProfileRecord::Began(ProfileFacts { rank, rate_hz: DEFAULT_HZ }))?;
         let (mut look_at, mut write_at, mut write_every) = (began, began + WRITE_EVERY, WRITE_EVERY);
-        let mut last = began;
+        let (mut last, mut rings_at) = (began, began);
         while stopped.recv_timeout(self.pace.next_pause()) == Err(RecvTimeoutError::Timeout) {
             let now = Instant::now();
-            if self.rings.refresh() || now >= look_at {
+            let rings_are_due = now >= rings_at;
+            if rings_are_due {
+                rings_at = now + LOOK_FOR_RINGS_EVERY;
+            }
+            if (rings_are_due && self.rings.refresh()) || now >= look_at {
                 self.look();
                 let at_first = self.next_process == 0 && now.duration_since(began) < AT_FIRST;
                 look_at = now + if at_first { LOOK_EVERY_AT_FIRST } else { LOOK_EVERY };

@@ -157,3 +157,22 @@ fn maybe<T: TryFrom<u64>>(bytes: &mut Bytes<'_>) -> Option<Option<T>> {
         Some(value) => T::try_from(value).ok().map(Some),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_behind_a_good_checksum_are_read_without_a_panic(
+            payload in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            decode(&payload, &mut |record| {
+                let mut again = Vec::new();
+                encode(&mut again, &record);
+            });
+        }
+    }
+}

@@ -8,6 +8,8 @@ mod facts;
 mod fits;
 mod ledger;
 mod profile;
+#[cfg(test)]
+mod profile_snapshots;
 mod progress;
 mod ranks;
 mod report;
