@@ -1,6 +1,7 @@
 //! One process that is sampled: its Python, its threads, and what is known of its code.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::time::{Duration, Instant};
 
 use laptime_core::{ProfileRecord, SampledProcess as Told, SampledThread, StageId};
@@ -86,9 +87,9 @@ impl SampledProcess {
         // A stage that ends while the stacks are read could get the functions of the next one.
         let before: Vec<_> = lanes.iter().map(|lane| lane.booked_stage()).collect();
         self.memory.renew();
-        let Ok(threads) = self.python.threads(&self.memory) else {
-            self.failures += 1;
-            return;
+        let threads = match self.python.threads(&self.memory) {
+            Ok(threads) => threads,
+            Err(error) => return self.fail(&error),
         };
         self.failures = 0;
         self.tasks.keep(|tid| threads.iter().any(|thread| thread.tid == tid));
@@ -109,6 +110,12 @@ impl SampledProcess {
                 None => round.unread += 1,
             }
         }
+    }
+
+    fn fail(&mut self, error: &io::Error) {
+        // A right that is taken away does not come back by itself.
+        let forbidden = error.kind() == io::ErrorKind::PermissionDenied;
+        self.failures = if forbidden { MOST_FAILURES + 1 } else { self.failures + 1 };
     }
 
     /// The stage of a thread that has just been read; without a lane it has none, or has recorded its last.

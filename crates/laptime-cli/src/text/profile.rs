@@ -16,18 +16,19 @@ use super::wrap::shown;
 struct Detail {
     /// Stages below this share of their part's time are left out.
     least_share: f64,
+    stages: usize,
     functions: usize,
     others: bool,
 }
 
 /// The hot functions as the summary of a run has them.
 pub(crate) fn profile_summary(report: &Report, style: &Style) -> String {
-    text(report, &Detail { least_share: 0.02, functions: 2, others: false }, style)
+    text(report, &Detail { least_share: 0.02, stages: 8, functions: 2, others: false }, style)
 }
 
 /// The hot functions as the report has them.
 pub(crate) fn profile_text(report: &Report, style: &Style) -> String {
-    text(report, &Detail { least_share: 0.005, functions: 5, others: true }, style)
+    text(report, &Detail { least_share: 0.005, stages: usize::MAX, functions: 5, others: true }, style)
 }
 
 fn text(report: &Report, detail: &Detail, style: &Style) -> String {
@@ -71,7 +72,7 @@ fn table(parts: &[&ProfilePart], detail: &Detail) -> Table {
         // What a worker does while it has nothing to do matters little.
         let idle = |stage: &&ProfileStage| stage.stage.as_deref() == Some("idle") && !detail.others;
         let large = |stage: &&ProfileStage| stage.share.mean >= detail.least_share;
-        for stage in part.stages.iter().filter(|stage| large(stage) && !idle(stage)) {
+        for stage in part.stages.iter().filter(|stage| large(stage) && !idle(stage)).take(detail.stages) {
             of_stage(stage, detail, &mut table);
         }
     }
