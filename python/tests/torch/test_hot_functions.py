@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import run_bare
+from .conftest import Ending, run_bare
 from .watched import LAPTIME, run
 
 TRAINING = {
@@ -20,11 +20,18 @@ TRAINING = {
 LOADING = {"fetch": "Rows.hot_item", "transform": "hot_transform", "collate": "hot_collate"}
 
 
+@pytest.fixture(scope="module")
+def bare() -> Ending:
+    """The same training alone: how its data is loaded changes neither its losses nor what it prints."""
+    return run_bare(["hot.py", "0"])
+
+
 @pytest.mark.parametrize("loading", [["0"], ["2", "fork"], ["2", "spawn"]], ids=" ".join)
-def test_planted_functions_are_first_in_their_stages(loading: list[str], tmp_path: Path) -> None:
-    words = [sys.executable, "hot.py", *loading]
-    code, out, err = run([*LAPTIME, "run", "--profile", "--", *words], tmp_path)
-    bare = run_bare(words[1:])
+def test_planted_functions_are_first_in_their_stages(
+    loading: list[str], bare: Ending, tmp_path: Path
+) -> None:
+    words = [*LAPTIME, "run", "--profile", "--", sys.executable, "hot.py", *loading]
+    code, out, err = run(words, tmp_path)
     assert (code, out) == (bare.code, bare.stdout.decode()), err
     first = firsts(tmp_path)
     assert {stage: first["training"][stage] for stage in TRAINING} == TRAINING
@@ -33,8 +40,7 @@ def test_planted_functions_are_first_in_their_stages(loading: list[str], tmp_pat
         assert "loader_workers" not in first
     else:
         assert {stage: first["loader_workers"][stage] for stage in LOADING} == LOADING
-        assert "in the loader workers" in err
-    assert "sampling cost" in err
+    assert "sampling cost" in " ".join(err.split())
 
 
 def firsts(folder: Path) -> dict[str, dict[str, str]]:

@@ -12,6 +12,9 @@ use super::units;
 use super::words::stage_name;
 use super::wrap::shown;
 
+/// From this width on a table has room for all its columns.
+const ROOMY: usize = 70;
+
 /// How much of a profile is shown.
 struct Detail {
     /// Stages below this share of their part's time are left out.
@@ -35,7 +38,7 @@ fn text(report: &Report, detail: &Detail, style: &Style) -> String {
     let Some(profile) = &report.profile else { return String::new() };
     let mut lines = Vec::new();
     let parts: Vec<&ProfilePart> = profile.parts.iter().filter(|part| is_shown(part, detail)).collect();
-    let table = if parts.is_empty() { String::new() } else { table(&parts, detail).drawn(style) };
+    let table = if parts.is_empty() { String::new() } else { table(&parts, detail, style).drawn(style) };
     lines.extend(explained(&cost(profile), style, Emphasis::Dim));
     for trouble in &profile.troubles {
         lines.extend(marked("warning", &trouble_text(trouble), Emphasis::Notice, style));
@@ -51,11 +54,13 @@ fn is_shown(part: &ProfilePart, detail: &Detail) -> bool {
     part.rank == 0 && (detail.others || part.part != SampledPart::Others)
 }
 
-fn table(parts: &[&ProfilePart], detail: &Detail) -> Table {
+fn table(parts: &[&ProfilePart], detail: &Detail, style: &Style) -> Table {
+    // Names need room to be known again; on a narrow terminal places go before they do.
+    let (name, place) = if style.width < ROOMY { (10, 8) } else { (20, 14) };
     let mut table = Table::new(vec![
         Column::new("stage", Align::Left).shrinks_to(11),
-        Column::new("function", Align::Left).shrinks_to(20),
-        Column::new("where", Align::Left).shrinks_to(14),
+        Column::new("function", Align::Left).shrinks_to(name),
+        Column::new("where", Align::Left).shrinks_to(place).importance(3),
         Column::new("itself", Align::Right),
         Column::new("in all", Align::Right).importance(2),
         Column::new("waits", Align::Right).importance(1),
