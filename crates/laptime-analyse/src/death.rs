@@ -57,7 +57,8 @@ fn death(process: &Process) -> Death {
     }
 }
 
-fn part(process: &Process) -> Part {
+/// What a process does in its run.
+pub(crate) fn part(process: &Process) -> Part {
     let loads = || process.names.known("fetch") && process.names.known("collate");
     match process.facts.parent {
         None => Part::Rank,

@@ -1,11 +1,12 @@
 //! Digest: folds the records of a run and reports on it at any moment.
 
-use laptime_core::{Record, RunMeta};
+use laptime_core::{ProfileRecord, Record, RunMeta};
 
 use crate::death::deaths;
 use crate::law;
 use crate::outlook;
 use crate::process::Process;
+use crate::profile::{self, ProfileFold, ProfileStacks};
 use crate::ranks::{ranks, slowest, uneven};
 use crate::report::{REPORT_SCHEMA, Report, RunSummary};
 use crate::summary;
@@ -33,13 +34,14 @@ use crate::workers::workers;
 pub struct Digest {
     meta: RunMeta,
     processes: Vec<Process>,
+    profiles: Vec<ProfileFold>,
 }
 
 impl Digest {
     /// A digest of a run of which only the start is known.
     #[must_use]
     pub fn new(meta: RunMeta) -> Self {
-        Self { meta, processes: Vec::new() }
+        Self { meta, processes: Vec::new(), profiles: Vec::new() }
     }
 
     /// Takes the next record; records that contradict others cost accuracy, never a panic.
@@ -64,6 +66,22 @@ impl Digest {
         }
     }
 
+    /// Takes the next record of one of several profiles, numbered from 0.
+    pub fn take_profile(&mut self, profile: usize, record: &ProfileRecord) {
+        while self.profiles.len() <= profile {
+            self.profiles.push(ProfileFold::default());
+        }
+        if let Some(profile) = self.profiles.get_mut(profile) {
+            profile.take(record);
+        }
+    }
+
+    /// The stacks that were sampled, with their stages; none where nothing was.
+    #[must_use]
+    pub fn profile_stacks(&self) -> ProfileStacks {
+        profile::stacks(&self.profiles, &self.processes)
+    }
+
     /// The run as far as it is known now.
     #[must_use]
     pub fn report(&self) -> Report {
@@ -71,6 +89,7 @@ impl Digest {
         let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
         let mut report = report(&run.meta(&self.meta, &self.processes), &run);
         report.workers = workers(&self.processes);
+        report.profile = profile::summary(&self.profiles, &self.profile_stacks());
         report.ranks = ranks(&self.processes);
         report.slowest_rank = report.ranks.as_deref().and_then(slowest);
         report.findings.extend(report.ranks.as_deref().and_then(uneven));
@@ -106,6 +125,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
         machine: run.machine_use(&timebase),
         time_left: outlook::time_left(process, &timebase),
         overhead: process.overhead(wall_s),
+        profile: None,
         law: law::law(process, &timebase),
         open_stages: Vec::new(),
         deaths: Vec::new(),

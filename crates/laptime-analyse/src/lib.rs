@@ -16,6 +16,7 @@ mod law;
 mod ledger;
 mod outlook;
 mod process;
+mod profile;
 mod ranks;
 mod report;
 pub mod scaling;
@@ -52,5 +53,9 @@ mod story_tests;
 mod supervised_tests;
 
 pub use digest::Digest;
+pub use profile::{
+    ProfileFunction, ProfilePart, ProfileReport, ProfileStack, ProfileStacks, ProfileStage, SampledPart,
+    SamplingCost,
+};
 pub use report::*;
 pub use utc::rfc3339;

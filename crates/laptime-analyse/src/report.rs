@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use laptime_core::{Status, Trouble};
 use serde::Serialize;
 
+use crate::profile::ProfileReport;
 use crate::scaling::{Coefficient, Model};
 
 /// The version of [`Report`]; fields may be added to it, none changes meaning.
@@ -47,6 +48,8 @@ pub struct Report {
     pub time_left: Option<Estimate>,
     /// What laptime itself cost.
     pub overhead: Overhead,
+    /// Hot functions; absent where none were asked for.
+    pub profile: Option<ProfileReport>,
     /// The law through the fits, when they differ in one value.
     pub law: Option<Law>,
     /// Stages that were open when the process died, from the outermost.

@@ -129,6 +129,7 @@ pub(crate) struct DemoArgs {
 #[command(before_help = "\
 Examples:
   laptime run -- python train.py --epochs 3     where does the time of a training go?
+  laptime run --profile -- python train.py      which functions take each stage?
   laptime run --name baseline -- ./train.sh     any command, called `baseline`
   laptime run --tensorboard logs -- python train.py      epoch times in TensorBoard, live
 
@@ -146,6 +147,9 @@ pub(crate) struct RunArgs {
     /// Measure from outside only: attach nothing to Python
     #[arg(long)]
     pub(crate) no_hooks: bool,
+    /// Sample the Python stacks, to show which functions take each stage
+    #[arg(long)]
+    pub(crate) profile: bool,
     #[command(flatten)]
     pub(crate) place: Place,
     /// The command and its arguments, best after `--`
@@ -161,7 +165,8 @@ Examples:
   laptime report mlp          a run by its name
   laptime report sweep        the latest sweep
   laptime report --json       every number, for programs
-  laptime report --export tensorboard logs     its epochs as charts in TensorBoard")]
+  laptime report --export tensorboard logs  its epochs as charts in TensorBoard
+  laptime report --export speedscope FILE   the samples of `run --profile`")]
 pub(crate) struct ReportArgs {
     /// Which run or sweep: a run's name, the id of either or the beginning of it, or `sweep` for the latest
     /// sweep [default: the latest run]

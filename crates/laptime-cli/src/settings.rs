@@ -120,6 +120,7 @@ mod tests {
             quiet,
             no_hooks: false,
             board: BoardArgs::default(),
+            profile: false,
             place: Place { dir: dir.map(PathBuf::from) },
             command: vec!["true".into()],
         }

@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use laptime_analyse::{Digest, Report};
+use laptime_analyse::{Digest, ProfileStacks, Report};
 use laptime_core::RunMeta;
 use laptime_record::Finished;
-use laptime_store::{LogName, RunReader, StoreError};
+use laptime_store::{LogName, ProfileReader, RunReader, StoreError};
 
 /// A run that is being read: what was read so far, and where to go on.
 pub(crate) struct Study {
     reader: RunReader,
+    /// `None` for a run that is in memory only.
+    profiles: Option<ProfileReader>,
     digest: Digest,
     /// The logs met so far; a log's place here is its number in the digest.
     logs: Vec<LogName>,
@@ -18,30 +20,40 @@ pub(crate) struct Study {
 impl Study {
     /// Begins with the run in a folder.
     pub(crate) fn open(run: &Path) -> Result<Self, StoreError> {
-        Ok(Self::of(RunReader::open(run)?))
+        Ok(Self::of(RunReader::open(run)?, Some(run)))
     }
 
     /// Begins with a run that has just finished, also where its files are incomplete or gone.
     pub(crate) fn of_finished(finished: Finished) -> Self {
         let Finished { run, unsaved, meta, log } = finished;
-        let reader =
-            run.and_then(|run| RunReader::open(&run).ok()).unwrap_or_else(|| RunReader::in_memory(meta));
-        Self::of(match unsaved {
+        let reader = run.as_deref().and_then(|run| RunReader::open(run).ok());
+        let reader = reader.unwrap_or_else(|| RunReader::in_memory(meta));
+        let reader = match unsaved {
             Some(unsaved) => reader.with_unsaved(log, unsaved),
             None => reader,
-        })
+        };
+        Self::of(reader, run.as_deref())
     }
 
-    fn of(reader: RunReader) -> Self {
+    fn of(reader: RunReader, run: Option<&Path>) -> Self {
         let meta: RunMeta = reader.meta().clone();
-        Self { reader, digest: Digest::new(meta), logs: Vec::new() }
+        let profiles = run.map(ProfileReader::of);
+        Self { reader, profiles, digest: Digest::new(meta), logs: Vec::new() }
     }
 
     /// Reads what is new and reports on all of it.
     pub(crate) fn report(&mut self) -> Result<Report, StoreError> {
-        let Self { reader, digest, logs } = self;
+        let Self { reader, profiles, digest, logs } = self;
         reader.poll(&mut |log, record| digest.take_from(log_number(logs, log), &record))?;
+        if let Some(profiles) = profiles {
+            profiles.poll(&mut |profile, record| digest.take_profile(profile, &record))?;
+        }
         Ok(digest.report())
+    }
+
+    /// The stacks that were sampled, as far as the run was read.
+    pub(crate) fn profile_stacks(&self) -> ProfileStacks {
+        self.digest.profile_stacks()
     }
 }
 

@@ -7,11 +7,12 @@ use std::fs;
 use std::path::Path;
 
 /// What each crate may depend on; anything else fails.
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("laptime-core", &[]),
     ("laptime-store", &["laptime-core"]),
     ("laptime-record", &["laptime-core", "laptime-store"]),
     ("laptime-analyse", &["laptime-core"]),
+    ("laptime-profile", &["laptime-core", "laptime-store"]),
     ("laptime-data", &["laptime-core", "laptime-record"]),
     ("laptime-train", &["laptime-core", "laptime-data", "laptime-record"]),
     (
@@ -20,6 +21,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
             "laptime-analyse",
             "laptime-core",
             "laptime-data",
+            "laptime-profile",
             "laptime-record",
             "laptime-store",
             "laptime-train",
@@ -40,8 +42,8 @@ const ALLOWED: [(&str, &[&str]); 9] = [
 ];
 
 /// Dependencies that must never reach the process that is recorded.
-const NOT_IN_THE_RECORDED_PROCESS: [&str; 7] =
-    ["clap", "indicatif", "tokio", "axum", "reqwest", "burn", "rayon"];
+const NOT_IN_THE_RECORDED_PROCESS: [&str; 8] =
+    ["clap", "indicatif", "tokio", "axum", "reqwest", "burn", "rayon", "laptime-profile"];
 
 fn crates_folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

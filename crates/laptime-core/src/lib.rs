@@ -5,6 +5,7 @@ mod event;
 mod fit;
 mod gauge;
 mod metric;
+mod profile;
 mod record;
 mod run;
 mod stage;
@@ -17,6 +18,10 @@ pub use event::Event;
 pub use fit::FitFacts;
 pub use gauge::{Gauge, Sample};
 pub use metric::Metric;
+pub use profile::{
+    CallNode, ProfileCost, ProfileFacts, ProfileRecord, ProfileTrouble, SampledFunction, SampledProcess,
+    SampledThread, Sighting,
+};
 pub use record::{LaneState, OpenStage, ProcessFacts, Record, Role, StageTotal};
 pub use run::{Closing, Machine, RunMeta, Status, Trouble};
 pub use stage::{BUILT_IN_STAGES, FIRST_USER_STAGE, MAX_STAGES, StageId};

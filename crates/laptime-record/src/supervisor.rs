@@ -101,6 +101,12 @@ impl Supervisor {
         self.run.as_deref().ok()
     }
 
+    /// The rank of the command.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.log_name.rank()
+    }
+
     /// Why the run's folder could not be made; `None` when it was.
     #[must_use]
     pub fn trouble(&self) -> Option<&io::Error> {

@@ -162,13 +162,13 @@ pub(crate) fn encode_lane_events(out: &mut Vec<u8>, events: &LaneEvents) {
     frame(out, kind::EVENTS, &body);
 }
 
-fn frame(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+pub(crate) fn frame(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
     put_varint(out, body.len() as u64);
     out.extend_from_slice(body);
 }
 
-fn json(out: &mut Vec<u8>, value: &impl serde::Serialize) -> Option<()> {
+pub(crate) fn json(out: &mut Vec<u8>, value: &impl serde::Serialize) -> Option<()> {
     serde_json::to_writer(out, value).ok()
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn decode_payload(payload: &[u8], sink: &mut dyn FnMut(Decoded)) {
     }
 }
 
-fn next_frame<'a>(bytes: &mut Bytes<'a>) -> Option<(u8, &'a [u8])> {
+pub(crate) fn next_frame<'a>(bytes: &mut Bytes<'a>) -> Option<(u8, &'a [u8])> {
     let kind = bytes.byte()?;
     let length = bytes.varint_as::<usize>()?;
     Some((kind, bytes.take(length)?))

@@ -51,6 +51,8 @@ pub struct LaneMemory {
     _line_of_tail: [u64; 7],
     /// The lane's number plus one; 0 while no thread has it.
     pub number: AtomicU64,
+    /// The kernel's id of the thread that has it.
+    thread: AtomicU64,
     /// When the thread began recording.
     pub started: AtomicU64,
     /// Open stages, the background included.
@@ -86,7 +88,7 @@ impl LaneMemory {
         Ok(unsafe { &*lane })
     }
 
-    /// Gives the lane to a thread.
+    /// Gives the lane to the calling thread.
     pub fn claim(&self, number: u32, name: &str, started: Ticks) {
         let fields = [&self.head, &self.tail, &self.depth, &self.absorber, &self.dropped, &self.unmatched];
         for field in fields {
@@ -98,6 +100,8 @@ impl LaneMemory {
             total.count.store(0, Ordering::Relaxed);
         }
         self.started.store(started.0, Ordering::Relaxed);
+        let thread = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+        self.thread.store(u64::from(thread), Ordering::Relaxed);
         self.name.write(name);
         self.number.store(u64::from(number) + 1, Ordering::Release);
     }
@@ -111,6 +115,22 @@ impl LaneMemory {
     #[must_use]
     pub fn number(&self) -> Option<u32> {
         u32::try_from(self.number.load(Ordering::Acquire).checked_sub(1)?).ok()
+    }
+
+    /// The kernel's id of the thread that has it.
+    #[must_use]
+    pub fn thread(&self) -> u32 {
+        self.thread.load(Ordering::Relaxed) as u32
+    }
+
+    /// The stage that the running time is booked on; `None` before the thread's first.
+    #[must_use]
+    pub fn booked_stage(&self) -> Option<StageId> {
+        let depth = (self.depth.load(Ordering::Acquire) as usize).min(FRAMES);
+        let absorber = self.absorber.load(Ordering::Relaxed) as usize;
+        let innermost = if absorber == 0 { depth } else { absorber.min(depth) };
+        let frame = self.frames.get(innermost.checked_sub(1)?)?;
+        Some(frame.open_stage().stage)
     }
 
     /// The thread's name.
@@ -207,5 +227,19 @@ mod tests {
         lane.claim(3, &"ä".repeat(40), Ticks(7));
         assert_eq!(lane.name(), "ä".repeat(32));
         assert_eq!(lane.number(), Some(3));
+    }
+
+    #[test]
+    fn time_is_booked_on_the_innermost_stage_unless_one_around_it_absorbs_it() {
+        let lane = LaneMemory::leak_private().unwrap();
+        lane.claim(0, "main", Ticks(0));
+        assert_eq!(lane.booked_stage(), None);
+        for (at, stage) in [StageId::UNACCOUNTED, StageId::EVALUATE, StageId::FORWARD].iter().enumerate() {
+            lane.frames[at].stage.store(u64::from(stage.0), Ordering::Relaxed);
+            lane.depth.store(at as u64 + 1, Ordering::Relaxed);
+            assert_eq!(lane.booked_stage(), Some(*stage));
+        }
+        lane.absorber.store(2, Ordering::Relaxed);
+        assert_eq!(lane.booked_stage(), Some(StageId::EVALUATE));
     }
 }

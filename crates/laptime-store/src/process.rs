@@ -18,20 +18,20 @@ impl ProcessIdentity {
     #[must_use]
     pub fn current() -> Self {
         let pid = std::process::id();
-        Self { pid, boot_id: boot_id(), pid_start: start_of(pid).unwrap_or(0) }
+        Self { pid, boot_id: boot_id(), pid_start: process_start(pid).unwrap_or(0) }
     }
 
     /// The process that started the one that asks.
     #[must_use]
     pub fn parent() -> Self {
         let pid = rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get().unsigned_abs());
-        Self { pid, boot_id: boot_id(), pid_start: start_of(pid).unwrap_or(0) }
+        Self { pid, boot_id: boot_id(), pid_start: process_start(pid).unwrap_or(0) }
     }
 
     /// Whether it still runs on this machine.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        self.boot_id == boot_id() && start_of(self.pid) == Some(self.pid_start)
+        self.boot_id == boot_id() && process_start(self.pid) == Some(self.pid_start)
     }
 }
 
@@ -41,8 +41,9 @@ pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// When a process started; `None` for one that has ended (a zombie has).
-fn start_of(pid: u32) -> Option<u64> {
+/// When a process started, in clock ticks since boot; `None` for one that has ended (a zombie has).
+#[must_use]
+pub fn process_start(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the command in brackets and may itself hold brackets and spaces.
     let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();

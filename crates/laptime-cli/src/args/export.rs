@@ -13,12 +13,17 @@ pub(crate) enum ExportFormat {
     // Plain comments: documented values would make clap print the long form of every help.
     // Event files in a folder.
     Tensorboard,
+    // The samples of a profile, for speedscope.app.
+    Speedscope,
+    // The samples of a profile, one line a stack, for flame graphs.
+    Collapsed,
 }
 
 /// What to export a run as.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ExportArgs {
-    /// Write the run in another tool's format: `tensorboard DIR`
+    /// Write the run in another tool's format: `tensorboard DIR`, `speedscope FILE` or `collapsed FILE`
+    /// (`-` is standard output)
     #[arg(
         long,
         num_args = 2,
@@ -39,13 +44,17 @@ impl ExportArgs {
     }
 }
 
+impl ExportFormat {
+    /// As it is typed.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
 fn unknown_format(typed: &str) -> Failure {
-    let known: Vec<String> = ExportFormat::value_variants()
-        .iter()
-        .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
-        .collect();
+    let known: Vec<String> = ExportFormat::value_variants().iter().map(|format| format.name()).collect();
     let failure = Failure::usage(format!("could not export as `{typed}`"))
-        .because(format!("there is no format `{typed}`; there is {}", known.join(", ")));
+        .because(format!("there is no format `{typed}`; there are {}", known.join(", ")));
     match closest(typed, known.iter().map(String::as_str)) {
         Some(meant) => failure.hint(format!("did you mean `--export {meant}`?")),
         None => failure.hint("laptime report --help"),

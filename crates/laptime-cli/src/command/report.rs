@@ -1,15 +1,13 @@
 //! `laptime report`: shows a run again, also one that is still running.
 
-use std::path::Path;
-
 use laptime_analyse::Report;
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, SweepEntry, salvage_rings};
 
 use super::sweep::{self, Kept};
-use super::train::{on_the_board, shown_path};
+use super::train::shown_path;
 use crate::Ending;
-use crate::args::{ExportFormat, ReportArgs};
-use crate::export::tensorboard;
+use crate::args::ReportArgs;
+use crate::export::{self, Exported};
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::study::Study;
@@ -19,7 +17,10 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
     let export = args.export.wanted()?;
     salvage_rings();
     match (shown(args).map_err(|error| not_shown(args, &error))?, export) {
-        (Shown::Run(entry), Some((format, path))) => export_run(&entry, args, (format, &path), screen),
+        (Shown::Run(entry), Some((format, path))) => {
+            let (study, report) = read(&entry, args)?;
+            export::write(format, &path, &Exported { study, report }, screen)
+        }
         (Shown::Run(entry), None) => show_run(&entry, args, screen),
         (Shown::Sweep(entry), Some(_)) => Err(Failure::usage(format!("could not export sweep {}", entry.id))
             .because("--export writes runs")
@@ -69,7 +70,7 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
             .because("--csv, --md and --svg show sweeps")
             .hint(format!("laptime report {} --json", entry.meta.id)));
     }
-    let report = report_on(entry, args)?;
+    let (_, report) = read(entry, args)?;
     if args.form.json {
         screen.show_json(&report)?;
     } else {
@@ -79,31 +80,12 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
     Ok(Ending::Done)
 }
 
-fn report_on(entry: &RunEntry, args: &ReportArgs) -> Result<Report, Failure> {
-    Study::open(&entry.path).and_then(|mut study| study.report()).map_err(|error| not_shown(args, &error))
-}
-
-/// Writes a run in another tool's format.
-fn export_run(
-    entry: &RunEntry,
-    args: &ReportArgs,
-    (format, path): (ExportFormat, &Path),
-    screen: &Screen,
-) -> Result<Ending, Failure> {
-    let asked = format!("could not export run {}", entry.meta.id);
-    let report = report_on(entry, args)?;
-    match format {
-        ExportFormat::Tensorboard => {
-            tensorboard::check_folder(path, &asked)?;
-            let epochs = tensorboard::export(&report, path)
-                .map_err(|error| Failure::new(&asked).because(format!("{error}: {}", path.display())))?;
-            if epochs == 0 {
-                return Err(Failure::new(asked).because("no epoch of it has ended"));
-            }
-            screen.show(&on_the_board(path, epochs));
-        }
-    }
-    Ok(Ending::Done)
+fn read(entry: &RunEntry, args: &ReportArgs) -> Result<(Study, Report), Failure> {
+    let read = Study::open(&entry.path).and_then(|mut study| {
+        let report = study.report()?;
+        Ok((study, report))
+    });
+    read.map_err(|error| not_shown(args, &error))
 }
 
 fn not_shown(args: &ReportArgs, error: &StoreError) -> Failure {

@@ -18,9 +18,11 @@ pub(super) mod program;
 pub(super) mod signals;
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::time::Duration;
 
 use laptime_core::{Anchor, RunMeta, Status};
+use laptime_profile::Sampler;
 use laptime_record::{ChildUsage, Finished, Launch, Options, Supervisor};
 use laptime_store::clear_rings_of;
 
@@ -30,7 +32,7 @@ use crate::args::RunArgs;
 use crate::export::tensorboard::{Board, check_folder};
 use crate::failure::Failure;
 use crate::live::{Live, Views};
-use crate::screen::Screen;
+use crate::screen::{Screen, note};
 use crate::settings::{self, Settings};
 use crate::study::Study;
 use crate::text::summary_text;
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
     if let Some(warning) = &warning {
         screen.note(&format!("warning: {warning}"));
     }
-    let Watched { finished, ended, board } = watch(&words, args.no_hooks, board, supervisor, &signals)?;
+    let Watched { finished, ended, board } = watch(&words, args, board, supervisor, &signals)?;
     if let Some(run) = &finished.run {
         let patience = if matches!(ended, Ended::Signal(_)) { DYING_TOGETHER } else { Duration::ZERO };
         clear_rings_of(run, launch.as_ref().map(|launch| launch.rank), patience);
@@ -102,12 +104,12 @@ struct Watched {
 /// Starts the command and stays with it until it has ended.
 fn watch(
     words: &[OsString],
-    no_hooks: bool,
+    args: &RunArgs,
     board: Option<Board>,
     mut supervisor: Supervisor,
     signals: &signals::Blocked,
 ) -> Result<Watched, Failure> {
-    let variables = environment::variables(&supervisor, no_hooks);
+    let variables = environment::variables(&supervisor, args.no_hooks);
     let child = match Child::start(words, &variables, signals) {
         Ok(child) => child,
         Err(error) => {
@@ -117,10 +119,20 @@ fn watch(
     };
     supervisor.watch(child.pid());
     let live = Live::follow(supervisor.run(), Views::default().with_board(board));
+    let sampler = args.profile.then(|| sample(child.pid(), &supervisor));
     let (ended, at, usage) = follow(&child, &mut supervisor, signals);
+    if let Some(Err(error)) = sampler.map(|started| started.and_then(Sampler::stop)) {
+        note(&format!("warning: the profile is not kept in full: {error}"));
+    }
     let (status, message) = ended.told();
     let finished = supervisor.finish(&at, &usage, status, message);
     Ok(Watched { finished, ended, board: live.end() })
+}
+
+/// Reads the stacks of the command and all it starts; the command does not notice.
+fn sample(pid: u32, supervisor: &Supervisor) -> io::Result<Sampler> {
+    let run = supervisor.run().ok_or_else(|| io::Error::other("the run is not kept"))?;
+    Sampler::start(pid, run, supervisor.rank())
 }
 
 /// Forwards signals, stops with the command, and reads the probes, until the command has ended.

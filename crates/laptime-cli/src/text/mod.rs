@@ -7,6 +7,9 @@ mod epochs;
 mod facts;
 mod fits;
 mod ledger;
+mod profile;
+#[cfg(test)]
+mod profile_snapshots;
 mod progress;
 mod ranks;
 mod report;

@@ -8,6 +8,7 @@ use super::epochs::epochs_text;
 use super::facts::facts_text;
 use super::fits::shared_facts;
 use super::ledger::ledger_text;
+use super::profile::profile_text;
 use super::ranks::ranks_text;
 use super::style::{Emphasis, Style};
 use super::units;
@@ -22,6 +23,7 @@ pub(crate) fn report_text(report: &Report, kept: Option<&str>, style: &Style) ->
         ledger_text(&report.ledger, report.wall_s, style),
         device_ledger(report, style),
         ranks_text(report, style),
+        profile_text(report, style),
         facts_text(report, style),
         warnings(report, style),
         verdict(report, style),

@@ -36,6 +36,7 @@ pub(crate) fn nothing() -> Report {
         machine: MachineUse::default(),
         time_left: None,
         overhead: Overhead::default(),
+        profile: None,
         law: None,
         open_stages: Vec::new(),
         deaths: Vec::new(),

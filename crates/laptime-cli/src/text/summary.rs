@@ -6,6 +6,7 @@ use laptime_core::Status;
 use super::epochs::epochs_text;
 use super::facts::used_text;
 use super::ledger::ledger_text;
+use super::profile::profile_summary;
 use super::ranks::ranks_text;
 use super::report::{ended, epochs_done, explained, not_kept, status_word, verdict, warnings, why};
 use super::style::{Emphasis, Style};
@@ -23,7 +24,8 @@ pub(crate) fn summary_text(report: &Report, kept: Option<&str>, style: &Style) -
         loader_line(report).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
         ended(&ending(report, kept, style)),
     ];
-    let sections = [title(report, style), table, ranks_text(report, style), conclusion.concat()];
+    let profile = profile_summary(report, style);
+    let sections = [title(report, style), table, ranks_text(report, style), profile, conclusion.concat()];
     sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

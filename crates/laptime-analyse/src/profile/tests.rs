@@ -1,0 +1,158 @@
+//! Scripted profiles: whose samples they are, which function comes first, and what damage costs.
+
+use laptime_core::{
+    CallNode, LaneState, ProcessFacts, ProfileCost, ProfileFacts, ProfileRecord, Record, RunMeta,
+    SampledFunction, SampledProcess, SampledThread, Sighting, StageId, Ticks,
+};
+
+use super::*;
+use crate::Digest;
+
+/// A run of a training process and a loader worker, and an empty profile of both.
+fn run() -> Digest {
+    let mut digest = Digest::new(RunMeta::default());
+    let trainer = ProcessFacts { pid: 10, pid_start: 1, ns_per_tick: 1.0, ..ProcessFacts::default() };
+    let worker = ProcessFacts { pid: 11, parent: Some(10), worker: Some(0), ..trainer.clone() };
+    for (log, facts) in [trainer, worker].into_iter().enumerate() {
+        let worker = facts.parent.is_some();
+        digest.take_from(log, &Record::Process(facts));
+        let thread = Record::Thread { lane: 0, name: "main".into(), started: Ticks(1) };
+        digest.take_from(log, &thread);
+        if worker {
+            digest.take_from(log, &Record::Stage { stage: StageId(32), name: "fetch".into() });
+        }
+        let state = LaneState { at: Ticks(1_000), ..LaneState::default() };
+        digest.take_from(log, &Record::State(state));
+    }
+    tell(&mut digest, &ProfileRecord::Began(ProfileFacts { rank: 0, rate_hz: 97.0 }));
+    for (process, pid) in [(0, 10), (1, 11)] {
+        let runtime = "Python 3.12".to_owned();
+        tell(&mut digest, &ProfileRecord::Process(SampledProcess { process, pid, pid_start: 1, runtime }));
+        let thread = SampledThread { thread: process, process, tid: pid, lane: Some(0) };
+        tell(&mut digest, &ProfileRecord::Thread(thread));
+    }
+    // A second thread of the training, and the first one before it recorded.
+    for (thread, tid) in [(2, 99), (3, 10)] {
+        tell(&mut digest, &ProfileRecord::Thread(SampledThread { thread, process: 0, tid, lane: None }));
+    }
+    digest
+}
+
+fn tell(digest: &mut Digest, record: &ProfileRecord) {
+    digest.take_profile(0, record);
+}
+
+/// Functions `names`, each called by the one before it.
+fn stack(digest: &mut Digest, names: &[&str]) {
+    for (number, name) in (0_u32..).zip(names) {
+        let (name, file) = ((*name).to_owned(), "train.py".to_owned());
+        let line = 10 * (number + 1);
+        tell(digest, &ProfileRecord::Function(SampledFunction { function: number, name, file, line }));
+        let node = CallNode { node: number, caller: number.checked_sub(1), function: number };
+        tell(digest, &ProfileRecord::Node(node));
+    }
+}
+
+fn see(digest: &mut Digest, thread: u32, stage: Option<StageId>, node: u32, samples: u64) {
+    let seen = Sighting { thread, stage, waiting: node == 1, node, samples, micros: samples * 10_000 };
+    tell(digest, &ProfileRecord::Seen(seen));
+}
+
+fn profile(digest: &Digest) -> ProfileReport {
+    digest.report().profile.unwrap()
+}
+
+#[test]
+fn without_a_profile_there_is_none_in_the_report() {
+    assert_eq!(Digest::new(RunMeta::default()).report().profile, None);
+}
+
+#[test]
+fn samples_belong_to_their_stage_and_the_function_that_takes_most_itself_is_first() {
+    let mut digest = run();
+    stack(&mut digest, &["<module>", "load", "decode"]);
+    see(&mut digest, 0, Some(StageId::DATA_WAIT), 2, 30);
+    see(&mut digest, 0, Some(StageId::DATA_WAIT), 1, 10);
+    see(&mut digest, 0, Some(StageId::FORWARD), 0, 60);
+    tell(&mut digest, &ProfileRecord::Cost(ProfileCost { wall_ns: 1_000, cpu_ns: 10, ..Default::default() }));
+    let profile = profile(&digest);
+    assert_eq!(profile.cost.unwrap().share, 0.01);
+    let [training] = &profile.parts[..] else { panic!("{profile:?}") };
+    assert_eq!((training.part, training.samples), (SampledPart::Training, 100));
+    let stages: Vec<_> = training.stages.iter().map(|stage| stage.stage.as_deref()).collect();
+    assert_eq!(stages, [Some("forward"), Some("data_wait")]);
+    let wait = &training.stages[1];
+    assert_eq!((wait.share.mean, wait.samples), (0.4, 40));
+    let [decode, load, module] = &wait.functions[..] else { panic!("{wait:?}") };
+    assert_eq!((decode.name.as_str(), decode.own.mean, decode.waiting), ("decode", 0.75, 0.0));
+    assert_eq!((load.own.mean, load.total.mean, load.waiting), (0.25, 1.0, 1.0));
+    assert_eq!((module.own.mean, module.total.mean, module.line), (0.0, 1.0, 10));
+    assert!(decode.own.low > 0.55 && decode.own.low < 0.75 && decode.own.high < 0.9, "{decode:?}");
+}
+
+#[test]
+fn workers_other_threads_and_the_time_before_recording_are_told_apart() {
+    let mut digest = run();
+    stack(&mut digest, &["<module>"]);
+    see(&mut digest, 0, Some(StageId::FORWARD), 0, 1);
+    see(&mut digest, 1, Some(StageId(32)), 0, 2);
+    see(&mut digest, 1, Some(StageId::UNACCOUNTED), 0, 1);
+    see(&mut digest, 2, None, 0, 3);
+    see(&mut digest, 3, None, 0, 4);
+    let told: Vec<_> = profile(&digest).parts.iter().map(|part| (part.part, names(part))).collect();
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        told,
+        [
+            (SampledPart::Training, named(&["start_up", "forward"])),
+            (SampledPart::LoaderWorkers, named(&["fetch", "idle"])),
+            (SampledPart::Others, named(&["none"])),
+        ]
+    );
+}
+
+fn names(part: &ProfilePart) -> Vec<String> {
+    part.stages.iter().map(|stage| stage.stage.clone().unwrap_or_else(|| "none".into())).collect()
+}
+
+#[test]
+fn a_comprehension_is_part_of_the_function_it_stands_in_and_recursion_counts_once() {
+    let mut digest = run();
+    stack(&mut digest, &["hot", "hot.<locals>.<listcomp>", "hot.<locals>.<listcomp>.<locals>.<genexpr>"]);
+    for node in 0..3 {
+        see(&mut digest, 0, Some(StageId::LOSS), node, 5);
+    }
+    let functions = profile(&digest).parts[0].stages[0].functions.clone();
+    let [hot] = &functions[..] else { panic!("{functions:?}") };
+    assert_eq!((hot.name.as_str(), hot.line, hot.samples), ("hot", 10, 15));
+    assert_eq!((hot.own.mean, hot.total.mean), (1.0, 1.0));
+}
+
+#[test]
+fn a_command_that_recorded_nothing_is_told_by_its_first_thread() {
+    let mut digest = Digest::new(RunMeta::default());
+    let process = SampledProcess { process: 0, pid: 10, pid_start: 1, runtime: "Python 3.12".into() };
+    tell(&mut digest, &ProfileRecord::Process(process));
+    tell(&mut digest, &ProfileRecord::Thread(SampledThread { thread: 0, process: 0, tid: 10, lane: None }));
+    stack(&mut digest, &["<module>"]);
+    see(&mut digest, 0, None, 0, 1);
+    let part = &profile(&digest).parts[0];
+    assert_eq!((part.part, names(part)), (SampledPart::Training, vec!["none".to_owned()]));
+}
+
+#[test]
+fn what_a_damaged_profile_lost_or_made_up_costs_no_more_than_itself() {
+    let mut digest = run();
+    stack(&mut digest, &["<module>", "step"]);
+    // Calls that lead in circles, unknown functions, threads, nodes, and numbers that overflow.
+    tell(&mut digest, &ProfileRecord::Node(CallNode { node: 5, caller: Some(6), function: 0 }));
+    tell(&mut digest, &ProfileRecord::Node(CallNode { node: 6, caller: Some(5), function: 77 }));
+    see(&mut digest, 0, Some(StageId(4000)), 6, 1);
+    see(&mut digest, 55, None, 1, 1);
+    let most = Sighting { thread: 0, samples: u64::MAX, micros: u64::MAX, ..Sighting::default() };
+    tell(&mut digest, &ProfileRecord::Seen(most));
+    tell(&mut digest, &ProfileRecord::Seen(most));
+    let profile = profile(&digest);
+    let shares = profile.parts.iter().flat_map(|part| &part.stages).map(|stage| stage.share);
+    assert!(shares.into_iter().all(|share| (0.0..=1.0).contains(&share.mean)), "{profile:?}");
+}
