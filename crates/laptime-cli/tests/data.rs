@@ -1,8 +1,12 @@
 //! `laptime data`: what it shows of real files, and everything that can go wrong with them.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(unsafe_code, reason = "terminals, and the kernel's counts for the processes under test")]
 
 mod laptime;
+#[path = "run/terminal.rs"]
+#[allow(dead_code, reason = "keys are all that is needed here")]
+mod terminal;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,6 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use laptime::{json, laptime, run, said};
+use terminal::Terminal;
 
 const NOBODY: u32 = 65_534;
 
@@ -190,8 +195,35 @@ fn ctrl_c_shows_what_is_known_so_far() {
     assert!(document["samples"].is_null());
 }
 
+/// The program on a terminal of that many columns.
+fn on_terminal(folder: &Path, words: &str, columns: u32) -> Terminal {
+    let mut shell = Command::new("sh");
+    let line = format!("stty cols {columns} rows 24; exec \"$0\" {words}");
+    shell.args(["-c", &line, env!("CARGO_BIN_EXE_laptime")]).current_dir(folder).env("TERM", "xterm");
+    Terminal::start(shell)
+}
+
+#[test]
+fn a_long_look_shows_how_far_it_is_and_ends_at_ctrl_c_with_what_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::File::create(folder.path().join("long.csv")).unwrap().set_len(1 << 40).unwrap();
+    let mut terminal = on_terminal(folder.path(), "data long.csv --exact", 80);
+    terminal.hear("looking: 1 file, 1.0 TiB");
+    terminal.say("\x03");
+    terminal.hear("stopped early: what is known so far");
+    terminal.hear("not known: it was stopped before");
+    assert_eq!(terminal.end().code(), Some(130));
+}
+
+#[test]
+fn a_narrow_terminal_leaves_out_columns_and_says_so() {
+    let folder = dataset();
+    let mut terminal = on_terminal(folder.path(), "data data --no-disk", 44);
+    terminal.hear("not shown at this width: to device");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
 /// The most memory that any child of this process took, by the kernel's own count.
-#[expect(unsafe_code, reason = "the kernel's counts for children")]
 fn peak_bytes_of_children() -> u64 {
     // SAFETY: all-zero is a valid `rusage`, which `getrusage` fills.
     let usage = unsafe {

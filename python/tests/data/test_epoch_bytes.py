@@ -54,7 +54,7 @@ def test_an_epoch_of_laptime_train_reads_the_file_once(tmp_path: Path, ask: Ask)
 
 
 EPOCH = COUNTED + """
-import json, sys
+import json, os, sys
 from pathlib import Path
 import torch
 from PIL import Image
@@ -73,7 +73,6 @@ loader = torch.utils.data.DataLoader(Images(sys.argv[1]), batch_size=16, shuffle
 next(iter(loader))
 for path in loader.dataset.paths:
     with open(path, "rb") as file:
-        import os
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 before = counted()

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+
+use rustix::fs::{Advice, OFlags, fadvise};
 
 use super::problem::FileProblem;
 
@@ -33,9 +35,11 @@ pub(crate) struct StoredFile {
 }
 
 impl StoredFile {
-    /// The caller has made sure that it is a regular file: opening a pipe would wait for a writer.
+    /// The caller has made sure that it is a regular file; should it have become a pipe since, opening it does not
+    /// wait for a writer.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let no_wait = OFlags::NONBLOCK.bits().cast_signed();
+        let file = File::options().read(true).custom_flags(no_wait).open(path)?;
         let bytes = file.metadata()?.len();
         Ok(Self { file, bytes })
     }
@@ -44,7 +48,7 @@ impl StoredFile {
     pub(crate) fn open_for_samples(path: &Path) -> io::Result<Self> {
         let stored = Self::open(path)?;
         // Only advice: where it is not taken more is read than is needed, and nothing else changes.
-        let _ = rustix::fs::fadvise(&stored.file, 0, None, rustix::fs::Advice::Random);
+        let _ = fadvise(&stored.file, 0, None, Advice::Random);
         Ok(stored)
     }
 }

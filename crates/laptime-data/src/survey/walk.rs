@@ -42,7 +42,9 @@ pub(crate) fn walk(paths: &[PathBuf], exact: bool, watch: &Watch) -> Found {
             }
             found
         };
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        // Where the system gives no more threads, fewer do the same.
+        let another = |_| std::thread::Builder::new().spawn_scoped(scope, worker).ok();
+        let others: Vec<_> = (1..threads).filter_map(another).collect();
         found.merge(worker());
         for other in others {
             // A panic is a bug of ours: it goes on as one instead of becoming a result that lacks files.

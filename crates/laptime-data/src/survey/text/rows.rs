@@ -209,11 +209,11 @@ impl Reading<'_> {
     /// Records that end in a unit; `None` where the file cannot be read, which was told before.
     fn rows_of(&mut self, unit: Unit) -> Result<Option<u64>, FileProblem> {
         let file = &self.files.files()[unit.file];
-        if unit.whole {
-            return self.count_file(unit.file, file);
-        }
         if self.dialects.get(&unit.file) == Some(&None) {
             return Ok(None);
+        }
+        if unit.whole {
+            return self.count_file(unit.file, file);
         }
         let stored = StoredFile::open_for_samples(&file.path)?;
         let mut dialect = self.dialect(unit.file, &stored)?;
