@@ -127,6 +127,18 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert!(child.wait().unwrap().success());
 }
 
+#[test]
+fn names_that_are_no_text_are_told_in_text_and_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff\x1b[31m.npy");
+    fs::write(folder.path().join(name), "no array").unwrap();
+    let document = json(&run(folder.path(), "data . --json"));
+    assert_eq!(document["troubles"][0]["path"], "./\u{fffd}\u{1b}[31m.npy");
+    let said = run(folder.path(), "data .");
+    assert_eq!(said.code, Some(0));
+    assert!(said.out.contains("./\u{fffd}\\u{1b}[31m.npy is not NPY, whatever its name"), "{}", said.out);
+}
+
 /// Runs the program as a user who may not read everything; root may.
 fn run_as_nobody(folder: &Path, words: &str) -> laptime::Said {
     let mut command = laptime(folder, words);

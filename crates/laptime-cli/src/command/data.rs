@@ -65,9 +65,8 @@ fn nothing_told(args: &DataArgs, survey: &Survey) -> Failure {
     let named: Vec<String> = args.paths.iter().map(|path| path.display().to_string()).collect();
     let failure = Failure::new(format!("could not look at the data in {}", named.join(", ")));
     let told = survey.troubles.iter().take(3);
-    let failure = told.fold(failure, |failure, trouble| {
-        failure.because(format!("{} {}", trouble.path.display(), trouble.problem))
-    });
+    let failure = told
+        .fold(failure, |failure, trouble| failure.because(format!("{} {}", trouble.path, trouble.problem)));
     failure.hint("check that you may read it")
 }
 

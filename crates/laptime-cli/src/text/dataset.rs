@@ -243,7 +243,7 @@ fn troubles(survey: &Survey, style: &Style) -> String {
     let count = units::counted(survey.trouble_count, "problem");
     let mut text = format!("\n{}", line(&format!("{count}:"), style, Emphasis::Notice));
     for trouble in survey.troubles.iter().take(MOST_TROUBLES) {
-        let path = shown(&trouble.path.display().to_string());
+        let path = shown(&trouble.path);
         let told = format!("{path} {}", shown(&trouble.problem));
         let lines = wrapped(&told, style.width, "  ", "    ");
         text.extend(lines.iter().map(|line| format!("{}\n", style.fitted(line))));

@@ -1,7 +1,7 @@
 //! Why a file or folder gives no answer, or only part of one.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use laptime_core::display_name;
 use serde::Serialize;
@@ -50,8 +50,8 @@ pub enum FileProblem {
 /// What could not be told, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trouble {
-    /// The file or folder.
-    pub path: PathBuf,
+    /// The file or folder; what of its name is no text is replaced.
+    pub path: String,
     /// What is wrong with it, as in "is cut short".
     pub problem: String,
 }
@@ -68,7 +68,7 @@ impl Troubles {
         self.count += 1;
         if self.told.len() < MOST_TOLD {
             let problem = display_name(&problem.to_string());
-            self.told.push(Trouble { path: path.to_owned(), problem });
+            self.told.push(Trouble { path: path.to_string_lossy().into_owned(), problem });
         }
     }
 
