@@ -49,6 +49,8 @@ bench: $(PYTHON_STAMP)
 	cargo run --release --locked -p laptime-benches -- memory
 	cargo run --release --locked -p laptime-benches -- kill
 	cargo run --release --locked -p laptime-benches -- planted
+	cargo run --release --locked -p laptime-benches -- rows
+	cargo run --release --locked -p laptime-benches -- scan
 	cargo run --release --locked -p laptime-benches -- sweep
 	cargo run --release --locked -p laptime-benches -- torch
 	$(VENV)/bin/python benches/python/overhead.py

@@ -6,6 +6,8 @@ mod guard;
 mod kill;
 mod memory;
 mod planted;
+mod rows;
+mod scan;
 mod sweep;
 mod torch;
 
@@ -16,6 +18,8 @@ usage: cargo run --release -p laptime-benches -- NAME
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
   planted      a sweep over a program whose law is known: does it find the law?
+  rows [N]     rows of N random text files (100) from 2 % of their bytes, against the truth
+  scan [N]     N small files (100,000) scanned by laptime and by du, in turns
   sweep        what a sweep adds to each of 200 trainings
   torch        the reference models against PyTorch eager, one thread each";
 
@@ -29,6 +33,10 @@ fn main() -> anyhow::Result<()> {
         ["kill-victim", root] => kill::victim(root.as_ref()),
         ["planted"] => planted::run(),
         ["sleeper", law, x] => planted::sleeper(law, x),
+        ["rows"] => rows::run(100),
+        ["rows", files] => rows::run(files.parse()?),
+        ["scan"] => scan::run(100_000),
+        ["scan", files] => scan::run(files.parse()?),
         ["sweep"] => sweep::run(),
         ["torch"] => torch::run(),
         _ => anyhow::bail!("{USAGE}"),

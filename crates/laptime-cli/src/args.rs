@@ -1,5 +1,6 @@
 //! Every command and option of `laptime`, with its help.
 
+mod data;
 mod export;
 mod refusal;
 mod sweep;
@@ -14,6 +15,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::settings;
 
+pub(crate) use data::DataArgs;
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Train(Box<TrainArgs>),
     /// Measure a command over a grid of settings
     Sweep(Box<SweepArgs>),
+    /// Tell how large a dataset is and what an epoch over it moves
+    Data(DataArgs),
     /// Show the report of a run or a sweep
     Report(ReportArgs),
     /// List or remove the runs that are kept

@@ -66,6 +66,7 @@ fn dispatch(began: &Anchor, args: &Args, screen: &Screen) -> Result<Ending, fail
         Command::Run(run) => command::run::run(run, screen),
         Command::Train(train) => command::train::run(began, train, screen),
         Command::Sweep(sweep) => command::sweep::run(sweep, screen),
+        Command::Data(data) => command::data::run(data, screen),
         Command::Report(report) => command::report::run(report, screen),
         Command::Runs(runs) => command::runs::run(runs, screen),
     }

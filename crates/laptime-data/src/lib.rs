@@ -1,4 +1,5 @@
 //! Datasets for training, from CSV and NPY files: held in memory or streamed, and delivered in batches.
+//! [`survey`] tells what any dataset on disk amounts to.
 //!
 //! A file has its target in the last column. What fits [`Limits::in_memory_bytes`] is read whole, and with it
 //! every bad cell is found before training starts; anything larger is streamed by a prefetch thread that holds
@@ -33,6 +34,7 @@ mod pass;
 mod prefetch;
 mod record_scanner;
 mod source;
+pub mod survey;
 mod table;
 
 #[cfg(test)]

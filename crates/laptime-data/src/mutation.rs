@@ -97,6 +97,24 @@ fn survive(name: &str, seeds: &[Vec<u8>]) -> usize {
     readable
 }
 
+/// Mutates the seeds and hands each result to `reads`, which tells whether it was still in order.
+pub(crate) fn survive_in_memory(seeds: &[Vec<u8>], reads: impl Fn(&[u8]) -> bool) {
+    let mut rng = ChaCha8Rng::seed_from_u64(2024);
+    let mut readable = 0;
+    for case in 0..CASES {
+        let mut bytes = seeds[case % seeds.len()].clone();
+        for _ in 0..=below(&mut rng, 3) {
+            mutate(&mut rng, &mut bytes);
+        }
+        let largest = largest_during(|| readable += usize::from(reads(&bytes)));
+        assert!(largest <= MOST_BYTES, "case {case} took {largest} bytes at once");
+    }
+    assert!(
+        (100..9_900).contains(&readable),
+        "{readable} readable files: the mutations are too mild or wild"
+    );
+}
+
 /// An NPY file as NumPy writes it.
 pub(crate) fn npy(version: u8, code: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': {shape}, }}\n");

@@ -96,12 +96,12 @@ fn suggestion(error: &clap::Error) -> Option<String> {
 
 /// The help of the command that was meant, as far as it can be told.
 fn help_command(typed: &[String]) -> String {
-    let commands = ["run", "demo", "train", "sweep", "report", "runs", "remove"];
-    let path: String = typed
-        .iter()
-        .take_while(|word| commands.contains(&word.as_str()))
-        .map(|command| format!("{command} "))
-        .collect();
+    let commands = ["run", "demo", "train", "sweep", "data", "report", "runs"];
+    let path = match typed {
+        [command, action, ..] if command == "runs" && action == "remove" => "runs remove ".to_owned(),
+        [command, ..] if commands.contains(&command.as_str()) => format!("{command} "),
+        _ => String::new(),
+    };
     format!("laptime {path}--help")
 }
 

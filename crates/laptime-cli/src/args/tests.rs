@@ -221,7 +221,7 @@ fn a_model_we_do_not_have_is_named_with_the_ones_we_have() {
 
 #[test]
 fn every_help_starts_with_an_example() {
-    for command in ["", "demo ", "train ", "report ", "runs ", "runs remove "] {
+    for command in ["", "demo ", "train ", "data ", "report ", "runs ", "runs remove "] {
         let Err(Stop::Show { text, exit: 0 }) = typed(&format!("laptime {command}--help")) else {
             panic!("no help for {command}");
         };

@@ -71,6 +71,14 @@ pub(super) fn parse_size(text: &str) -> Result<usize, String> {
     usize::try_from(parse_count(text)?).map_err(|_| "it is too large".to_owned())
 }
 
+/// Reads the side of an image in pixels.
+pub(super) fn parse_side(text: &str) -> Result<u32, String> {
+    match u32::try_from(parse_count(text)?) {
+        Ok(side) if side <= 65_535 => Ok(side),
+        _ => Err("it is too large; expected at most 65,535 pixels".to_owned()),
+    }
+}
+
 /// Reads a number of threads.
 pub(super) fn parse_threads(text: &str) -> Result<u32, String> {
     match u32::try_from(parse_count(text)?) {

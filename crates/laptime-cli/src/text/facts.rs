@@ -46,7 +46,7 @@ pub(crate) fn used_text(report: &Report, style: &Style) -> String {
 }
 
 /// A label and its text, wrapped under itself.
-fn labelled(label: &str, text: &str, style: &Style) -> String {
+pub(super) fn labelled(label: &str, text: &str, style: &Style) -> String {
     let room = style.width.saturating_sub(LABEL + 1);
     let lines: Vec<String> = text.lines().flat_map(|line| wrapped(line, room, "", "")).collect();
     let label = style.paint(&format!("{label:<LABEL$} "), Emphasis::Dim);

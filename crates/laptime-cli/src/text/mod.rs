@@ -1,6 +1,9 @@
 //! From findings to the terminal: pure functions that return text, never print it.
 
 mod bar;
+mod dataset;
+#[cfg(test)]
+mod dataset_snapshots;
 mod deaths;
 mod epoch_unit;
 mod epochs;
@@ -33,6 +36,7 @@ mod wrap;
 
 use laptime_core::units;
 
+pub(crate) use dataset::dataset_text;
 pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};

@@ -1,0 +1,83 @@
+//! `laptime data`: how large a dataset is, and what an epoch over it moves and must take.
+
+mod progress;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use laptime_data::survey::{Survey, Watch};
+
+use crate::Ending;
+use crate::args::DataArgs;
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::text::dataset_text;
+
+use progress::Progress;
+
+pub(crate) fn run(args: &DataArgs, screen: &Screen) -> Result<Ending, Failure> {
+    for path in &args.paths {
+        check_there(path)?;
+    }
+    let watch = Arc::new(Watch::default());
+    stop_on_request(&watch);
+    let progress = Progress::follow(&watch, args.quiet, screen);
+    let survey = Survey::of(&args.paths, &args.options(), &watch);
+    drop(progress);
+    if args.json {
+        screen.show_json(&survey)?;
+    } else {
+        screen.show(dataset_text(&survey, &screen.style).trim_end());
+    }
+    if !survey.complete {
+        return Ok(Ending::Interrupted);
+    }
+    match survey.files {
+        // Nothing of what was asked for could be told; the troubles say why.
+        0 if survey.trouble_count > 0 => Err(nothing_told(args, &survey)),
+        _ => Ok(Ending::Done),
+    }
+}
+
+/// Refuses what is not there before anything is looked at.
+fn check_there(path: &PathBuf) -> Result<(), Failure> {
+    let Err(error) = std::fs::metadata(path) else { return Ok(()) };
+    let shown = path.display();
+    let asked = format!("could not look at the data in {shown}");
+    if shown.to_string().contains("://") {
+        return Err(Failure::usage(asked)
+            .because("only files and folders of this machine can be looked at")
+            .hint("mount or copy it, and name the path"));
+    }
+    Err(match error.kind() {
+        io::ErrorKind::NotFound if path.is_relative() => Failure::usage(asked)
+            .because(format!("there is no such file or folder: {shown}"))
+            .hint("the path is relative: check it against the directory you are in"),
+        io::ErrorKind::NotFound => Failure::usage(asked)
+            .because(format!("there is no such file or folder: {shown}"))
+            .hint("check the path"),
+        _ => Failure::usage(asked).caused_by(&error).hint("check that you may read it"),
+    })
+}
+
+fn nothing_told(args: &DataArgs, survey: &Survey) -> Failure {
+    let named: Vec<String> = args.paths.iter().map(|path| path.display().to_string()).collect();
+    let failure = Failure::new(format!("could not look at the data in {}", named.join(", ")));
+    let told = survey.troubles.iter().take(3);
+    let failure = told
+        .fold(failure, |failure, trouble| failure.because(format!("{} {}", trouble.path, trouble.problem)));
+    failure.hint("check that you may read it")
+}
+
+/// The first Ctrl-C ends the survey with what is known; a second ends the program at once.
+fn stop_on_request(watch: &Arc<Watch>) {
+    let watch = Arc::clone(watch);
+    // Where no handler can be installed, Ctrl-C ends the program.
+    let _ = ctrlc::set_handler(move || {
+        if watch.stopped() {
+            std::process::abort();
+        }
+        watch.stop();
+    });
+}

@@ -1,0 +1,141 @@
+//! The part of a dataset that is in one format.
+
+use serde::Serialize;
+
+use super::SurveyOptions;
+use super::estimate::Estimate;
+use super::format::Format;
+use super::group::{Group, Kind};
+use super::pictures::{Pictures, Sides, look_at_pictures};
+use super::problem::Troubles;
+use super::sized_file::SizedFile;
+use super::text::{TextFiles, count_rows};
+use super::watch::Watch;
+
+/// All files of one format; among those of no known format, of one ending.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// The format.
+    pub format: Format,
+    /// The ending of the names, where the format is not known.
+    pub ending: Option<String>,
+    /// Files.
+    pub files: u64,
+    /// Of them, those that gave no answer, as far as they were looked into.
+    pub broken: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes that storage delivers when all of them are read: whole pages, and none for holes.
+    pub storage_bytes: u64,
+    /// Rows or images; `None` where they cannot be told.
+    pub samples: Option<Estimate>,
+    /// Bytes in memory.
+    pub decoded_bytes: Option<Estimate>,
+    /// Bytes of the numbers when they are moved to a device.
+    pub device_bytes: Option<Estimate>,
+    /// Columns that hold something else than numbers, which are not counted among those bytes.
+    pub other_columns: u64,
+    /// Widths and heights of images.
+    pub sides: Option<Sides>,
+}
+
+/// Looks into the files of a group; also tells the bytes of text that were read.
+pub(super) fn measure(
+    kind: &Kind,
+    group: Group,
+    options: &SurveyOptions,
+    watch: &Watch,
+    troubles: &mut Troubles,
+) -> (Part, u64) {
+    let plain = Part {
+        format: kind.format,
+        ending: (kind.format == Format::Other).then(|| kind.ending.clone()),
+        files: group.files,
+        broken: group.broken,
+        bytes: group.bytes,
+        storage_bytes: group.storage_bytes,
+        samples: None,
+        decoded_bytes: None,
+        device_bytes: None,
+        other_columns: 0,
+        sides: None,
+    };
+    match kind.format {
+        Format::Other => (plain, 0),
+        Format::Images => {
+            let mut sample: Vec<SizedFile> = group.sample.into_kept();
+            // In the order of their names, so that the same file is told of first whenever several are broken.
+            sample.sort_by(|a, b| a.path.cmp(&b.path));
+            let pictures = look_at_pictures(&sample, plain.files, watch, troubles);
+            (images(plain, &pictures, options), 0)
+        }
+        format if format.is_text() => text(plain, group, options, watch, troubles),
+        _ => (columnar(plain, &group, options), 0),
+    }
+}
+
+fn columnar(part: Part, group: &Group, options: &SurveyOptions) -> Part {
+    let contents = &group.contents;
+    let decoded = Estimate { exact: contents.decoded_exactly, ..Estimate::counted(contents.decoded_bytes) };
+    let answered = group.files > group.broken;
+    Part {
+        samples: answered.then(|| Estimate::counted(contents.rows)),
+        decoded_bytes: answered.then_some(decoded),
+        device_bytes: answered
+            .then(|| Estimate::counted(contents.numbers.saturating_mul(options.dtype.bytes()))),
+        other_columns: contents.other_columns,
+        ..part
+    }
+}
+
+fn text(
+    part: Part,
+    group: Group,
+    options: &SurveyOptions,
+    watch: &Watch,
+    troubles: &mut Troubles,
+) -> (Part, u64) {
+    let whole = group.sample.is_all();
+    let files = TextFiles::new(part.format, group.sample.into_kept());
+    // Where there were too many files to keep, the rest is like those that were.
+    let factor = if whole || files.bytes() == 0 { 1.0 } else { part.bytes as f64 / files.bytes() as f64 };
+    let before = troubles.count;
+    let found = count_rows(&files, options.exact, watch, troubles);
+    let broken = troubles.count - before;
+    let rows = found.rows.map(|rows| Estimate { exact: rows.exact && whole, ..rows.times(factor) });
+    let device = found.numbers_a_row.zip(rows).map(|(numbers, rows)| rows.times(numbers));
+    let device_bytes = device.map(|numbers| numbers.times(options.dtype.bytes() as f64));
+    // Text that does not become numbers takes at least its own bytes.
+    let decoded_bytes = match device_bytes {
+        Some(bytes) if found.other_columns == 0 => Some(bytes),
+        _ => Some(Estimate { exact: false, ..Estimate::counted(part.bytes) }),
+    };
+    let samples = rows.filter(|_| broken < part.files);
+    let other_columns = found.other_columns;
+    (Part { samples, decoded_bytes, device_bytes, other_columns, broken, ..part }, found.read_bytes)
+}
+
+fn images(part: Part, pictures: &Pictures, options: &SurveyOptions) -> Part {
+    let sound = pictures.sound.unwrap_or(part.files);
+    let samples = Estimate::counted(sound);
+    let values = match options.size {
+        Some(side) => {
+            let pixels = (u64::from(side) * u64::from(side)) as f64;
+            pictures.channels.map(|channels| channels.times(pixels * samples.mean))
+        }
+        None => pictures.values,
+    };
+    Part {
+        broken: part.files - sound,
+        samples: Some(samples),
+        decoded_bytes: pictures.decoded_bytes,
+        device_bytes: values.map(|values| values.times(options.dtype.bytes() as f64)),
+        sides: pictures.sides,
+        ..part
+    }
+}
+
+/// The sum over all parts that can tell; `None` if none can.
+pub(super) fn total(parts: &[Part], of: impl Fn(&Part) -> Option<Estimate>) -> Option<Estimate> {
+    parts.iter().filter_map(of).reduce(Estimate::plus)
+}

@@ -1,0 +1,96 @@
+//! Why a file or folder gives no answer, or only part of one.
+
+use std::io;
+use std::path::Path;
+
+use laptime_core::display_name;
+use serde::Serialize;
+
+/// Problems told one by one; of more only the number is kept.
+const MOST_TOLD: usize = 100;
+
+/// Why one file or folder gives no answer, or only part of one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileProblem {
+    /// The system does not let it be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// Its first or last bytes are not those of the format its name promises.
+    #[error("is not {0}, whatever its name")]
+    NotThat(&'static str),
+    /// It ends before all of what it tells of.
+    #[error("is cut short: its end is missing")]
+    Truncated,
+    /// Its description contradicts itself or cannot be understood.
+    #[error("is damaged: {0}")]
+    Damaged(&'static str),
+    /// It is of a kind that laptime does not read.
+    #[error("is not understood: {0}")]
+    NotUnderstood(&'static str),
+    /// It tells of more than its bytes can hold.
+    #[error("claims more than its {bytes} bytes can hold: {claim}")]
+    Implausible {
+        /// What it claims.
+        claim: String,
+        /// What it has.
+        bytes: u64,
+    },
+    /// A link that leads to a folder that was counted already, above it or elsewhere.
+    #[error("leads to a folder that is counted already")]
+    CountedAlready,
+    /// A link to nothing.
+    #[error("is a link to nothing")]
+    DeadLink,
+    /// A pipe, a socket or a device.
+    #[error("is a pipe, a socket or a device: it has no size")]
+    NotAFile,
+}
+
+/// What could not be told, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Trouble {
+    /// The file or folder; what of its name is no text is replaced.
+    pub path: String,
+    /// What is wrong with it, as in "is cut short".
+    pub problem: String,
+}
+
+/// All that went wrong: how much, and the first of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Troubles {
+    pub(crate) told: Vec<Trouble>,
+    pub(crate) count: u64,
+}
+
+impl Troubles {
+    pub(crate) fn add(&mut self, path: &Path, problem: &FileProblem) {
+        self.count += 1;
+        if self.told.len() < MOST_TOLD {
+            let problem = display_name(&problem.to_string());
+            self.told.push(Trouble { path: path.to_string_lossy().into_owned(), problem });
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.told.extend(other.told);
+        self.told.sort_by(|a, b| a.path.cmp(&b.path));
+        self.told.truncate(MOST_TOLD);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_problems_take_the_room_of_a_hundred() {
+        let mut troubles = Troubles::default();
+        for _ in 0..1_000_000 {
+            troubles.add(Path::new("a"), &FileProblem::Truncated);
+        }
+        assert_eq!((troubles.count, troubles.told.len()), (1_000_000, MOST_TOLD));
+        assert_eq!(troubles.told[0].problem, "is cut short: its end is missing");
+    }
+}

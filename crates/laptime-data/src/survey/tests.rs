@@ -1,0 +1,171 @@
+//! Whole folders: what is counted, what is told as trouble, and that hostile ones take little memory.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use super::*;
+use crate::allocation::largest_during;
+use crate::mutation::npy;
+
+const OPTIONS: SurveyOptions =
+    SurveyOptions { epochs: 1, dtype: ElementType::Float32, size: None, exact: false, measure_disk: false };
+
+fn survey(path: &Path) -> Survey {
+    Survey::of(&[path.to_owned()], &OPTIONS, &Watch::default())
+}
+
+fn png(width: u32, height: u32, filler: usize) -> Vec<u8> {
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    bytes.extend(width.to_be_bytes());
+    bytes.extend(height.to_be_bytes());
+    bytes.extend([8, 2, 0, 0, 0]);
+    bytes.resize(bytes.len() + filler, 0);
+    bytes
+}
+
+fn problems(survey: &Survey) -> Vec<&str> {
+    survey.troubles.iter().map(|trouble| trouble.problem.as_str()).collect()
+}
+
+#[test]
+fn images_with_labels_beside_them_are_samples_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..10 {
+        fs::write(folder.path().join(format!("{index}.png")), png(10, 20, 3_000)).unwrap();
+    }
+    fs::write(folder.path().join("labels.csv"), "file,label\n0.png,1\n1.png,0\n").unwrap();
+    fs::write(folder.path().join("README.md"), "about").unwrap();
+    let survey = survey(folder.path());
+    assert_eq!(survey.format, Some(Format::Images));
+    assert_eq!(survey.samples, Some(Estimate::counted(10)));
+    assert_eq!((survey.files, survey.parts.len(), survey.trouble_count), (12, 3, 0));
+    assert_eq!(survey.sample_bytes_decoded, Some(600.0));
+    let label_bytes = 2.0 * 4.0;
+    assert_eq!(survey.epoch_bytes.host_to_device.unwrap().mean, 10.0 * 600.0 * 4.0 + label_bytes);
+    assert_eq!(survey.epoch_bytes.storage, 12 * 4096);
+}
+
+#[test]
+fn size_and_type_decide_what_images_move_to_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.png"), png(500, 400, 3_000)).unwrap();
+    let options = SurveyOptions { size: Some(224), dtype: ElementType::Uint8, epochs: 3, ..OPTIONS };
+    let survey = Survey::of(&[folder.path().to_owned()], &options, &Watch::default());
+    assert_eq!(survey.epoch_bytes.host_to_device.unwrap().mean, 3.0 * 224.0 * 224.0);
+    assert_eq!(survey.least.device_bytes, Some(3.0 * 3.0 * 224.0 * 224.0));
+    assert_eq!(survey.decoded_bytes.unwrap().mean, 500.0 * 400.0 * 3.0);
+}
+
+#[test]
+fn more_images_than_are_looked_into_are_estimated_with_an_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..1_500_u32 {
+        fs::write(folder.path().join(format!("{index}.png")), png(10 + index % 50, 20, 30)).unwrap();
+    }
+    let survey = survey(folder.path());
+    let truth: u64 = (0..1_500).map(|index| u64::from(10 + index % 50_u32) * 20 * 3).sum();
+    let decoded = survey.decoded_bytes.unwrap();
+    assert!(!decoded.exact && (decoded.low..=decoded.high).contains(&(truth as f64)), "{decoded:?}");
+    assert_eq!(survey.samples, Some(Estimate::counted(1_500)));
+    let options = SurveyOptions { exact: true, ..OPTIONS };
+    let exact = Survey::of(&[folder.path().to_owned()], &options, &Watch::default());
+    assert_eq!(exact.decoded_bytes, Some(Estimate::counted(truth)));
+}
+
+#[test]
+fn text_in_many_files_counts_each_without_its_header() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..30 {
+        fs::write(folder.path().join(format!("{index}.csv")), "x,y\n1,\"a\nb\"\n\n2,c").unwrap();
+    }
+    let survey = survey(folder.path());
+    assert_eq!(survey.samples, Some(Estimate::counted(60)));
+}
+
+#[test]
+fn rows_beside_large_files_that_end_without_a_line_end_are_estimated() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("x,y\n{}1,2", "12,34\n".repeat(4_000_000));
+    fs::write(folder.path().join("large.csv"), &text).unwrap();
+    fs::write(folder.path().join("small.csv"), "x,y\n1,2\n").unwrap();
+    let rows = survey(folder.path()).samples.unwrap();
+    assert!(!rows.exact && (rows.low..=rows.high).contains(&4_000_002.0), "{rows:?}");
+    let options = SurveyOptions { exact: true, ..OPTIONS };
+    let exact = Survey::of(&[folder.path().to_owned()], &options, &Watch::default());
+    assert_eq!(exact.samples, Some(Estimate::counted(4_000_002)));
+}
+
+#[test]
+fn links_are_followed_once_and_loops_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("a/b");
+    fs::create_dir_all(&inner).unwrap();
+    fs::write(inner.join("x.npy"), npy(1, "<f4", "(8, 3)", &[0; 96])).unwrap();
+    symlink(folder.path(), inner.join("back")).unwrap();
+    symlink("itself", inner.join("itself")).unwrap();
+    symlink("nowhere", inner.join("dead")).unwrap();
+    symlink(inner.join("x.npy"), folder.path().join("linked.npy")).unwrap();
+    let survey = survey(folder.path());
+    assert_eq!((survey.files, survey.folders), (2, 3));
+    assert_eq!(survey.samples, Some(Estimate::counted(16)));
+    assert_eq!(survey.trouble_count, 3);
+    assert!(problems(&survey).contains(&"leads to a folder that is counted already"));
+    assert!(problems(&survey).contains(&"is a link to nothing"));
+}
+
+#[test]
+fn hostile_and_broken_files_are_told_and_the_others_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    write("bomb.png", &png(65_000, 65_000, 200));
+    write("good.png", &png(10, 10, 200));
+    write("short.npy", &npy(1, "<f4", "(1000000000, 3)", &[0; 96]));
+    write("good.npy", &npy(1, "<f4", "(8, 3)", &[0; 96]));
+    write("text.parquet", b"not parquet but text");
+    write("empty.arrow", b"");
+    write("empty.npz", b"");
+    write("empty.csv", b"");
+    write("zeros.csv", &[0; 10_000]);
+    let mut survey = None;
+    let largest = largest_during(|| survey = Some(self::survey(folder.path())));
+    let survey = survey.unwrap();
+    assert!(largest < 16 << 20, "{largest} bytes at once");
+    assert_eq!(survey.files, 9);
+    assert_eq!(survey.trouble_count, 5, "{:?}", survey.troubles);
+    let npy = survey.parts.iter().find(|part| part.format == Format::Npy).unwrap();
+    assert_eq!((npy.samples, npy.broken), (Some(Estimate::counted(8)), 1));
+    let images = survey.parts.iter().find(|part| part.format == Format::Images).unwrap();
+    assert_eq!((images.samples, images.broken), (Some(Estimate::counted(1)), 1));
+    assert_eq!(images.decoded_bytes, Some(Estimate::counted(300)));
+}
+
+#[test]
+fn a_thousand_endings_are_not_a_thousand_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..1_000 {
+        fs::write(folder.path().join(format!("a.e{index}")), "x").unwrap();
+    }
+    let survey = survey(folder.path());
+    assert_eq!((survey.files, survey.samples), (1_000, None));
+    assert!(survey.parts.len() < 700, "{}", survey.parts.len());
+}
+
+#[test]
+fn a_stopped_survey_says_that_it_is_not_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.csv"), "1,2\n").unwrap();
+    let watch = Watch::default();
+    watch.stop();
+    let survey = Survey::of(&[folder.path().to_owned()], &OPTIONS, &watch);
+    assert!(!survey.complete);
+    assert_eq!(survey.samples, None);
+}
+
+#[test]
+fn a_file_is_known_by_its_first_bytes_when_its_name_tells_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    fs::write(&path, npy(1, "<f4", "(8, 3)", &[0; 96])).unwrap();
+    assert_eq!(survey(&path).format, Some(Format::Npy));
+}
