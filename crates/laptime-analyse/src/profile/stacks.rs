@@ -48,11 +48,11 @@ pub(crate) fn stacks(profiles: &[ProfileFold], processes: &[Process]) -> Profile
     for profile in profiles {
         let owners = Owners::of(profile, processes);
         for (place, (samples, micros)) in &profile.seen {
-            let (part, stage) = owners.of_place(place);
+            let (part, rank, stage) = owners.of_place(place);
             let calls = profile.calls(place.node);
             let calls: Vec<usize> =
                 calls.iter().filter_map(|call| Some(functions.place(profile.functions.get(call)?))).collect();
-            let sum = sums.entry((part, profile.facts.rank, stage, place.waiting, calls)).or_default();
+            let sum = sums.entry((part, rank, stage, place.waiting, calls)).or_default();
             *sum = (sum.0.saturating_add(*samples), sum.1.saturating_add(*micros));
         }
     }
@@ -110,14 +110,16 @@ impl<'a> Owners<'a> {
         Self { profile, recorded, stepping }
     }
 
-    /// The part a place belongs to, and the name of its stage.
-    fn of_place(&self, place: &Place) -> (SampledPart, Option<String>) {
+    /// The part and the rank a place belongs to, and the name of its stage.
+    fn of_place(&self, place: &Place) -> (SampledPart, u32, Option<String>) {
         let Some(thread) = self.profile.threads.get(&place.thread) else {
-            return (SampledPart::Others, None);
+            return (SampledPart::Others, self.profile.facts.rank, None);
         };
         let process = self.recorded.get(&thread.process).copied();
         let part = self.part_of(thread, process);
-        (part, stage_of(part, place.stage, process))
+        // One command may have started the processes of several ranks.
+        let rank = process.map_or(self.profile.facts.rank, |process| process.facts.rank);
+        (part, rank, stage_of(part, place.stage, process))
     }
 
     fn part_of(&self, thread: &SampledThread, process: Option<&Process>) -> SampledPart {

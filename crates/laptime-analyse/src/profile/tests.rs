@@ -129,6 +129,23 @@ fn a_comprehension_is_part_of_the_function_it_stands_in_and_recursion_counts_onc
 }
 
 #[test]
+fn ranks_that_one_command_started_are_told_apart() {
+    let mut digest = run();
+    let facts = ProcessFacts { pid: 12, pid_start: 1, rank: 1, ..ProcessFacts::default() };
+    digest.take_from(2, &Record::Process(facts));
+    digest.take_from(2, &Record::Thread { lane: 0, name: "main".into(), started: Ticks(1) });
+    let process = SampledProcess { process: 2, pid: 12, pid_start: 1, runtime: "Python 3.12".into() };
+    tell(&mut digest, &ProfileRecord::Process(process));
+    let thread = SampledThread { thread: 4, process: 2, tid: 12, lane: Some(0) };
+    tell(&mut digest, &ProfileRecord::Thread(thread));
+    stack(&mut digest, &["<module>"]);
+    see(&mut digest, 0, Some(StageId::FORWARD), 0, 1);
+    see(&mut digest, 4, Some(StageId::BACKWARD), 0, 1);
+    let told: Vec<_> = profile(&digest).parts.iter().map(|part| (part.part, part.rank)).collect();
+    assert_eq!(told, [(SampledPart::Training, 0), (SampledPart::Training, 1)]);
+}
+
+#[test]
 fn a_command_that_recorded_nothing_is_told_by_its_first_thread() {
     let mut digest = Digest::new(RunMeta::default());
     let process = SampledProcess { process: 0, pid: 10, pid_start: 1, runtime: "Python 3.12".into() };
