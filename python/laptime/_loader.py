@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
-import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +12,8 @@ import torch
 from torch.utils.data import _utils, dataloader
 
 from . import _guard, _native
-from ._native import ask, begin_pass, end_wait, take_batch
+from ._native import ask, end_wait, take_batch
+from ._passes import Ticket, begin_pass, end_pass, keep
 from ._training import Training, here
 
 _is_grad_enabled = torch.is_grad_enabled
@@ -42,23 +41,6 @@ def _attach_iteration() -> None:
     _guard.replace(dataloader._BaseDataLoaderIter, "_next_index", _make_next_index)
 
 
-class Ticket:
-    """What an iterator holds of its pass: a loop that is left early drops the iterator, and with it this."""
-
-    __slots__ = ("pass_id", "thread")
-
-    def __init__(self, pass_id: int) -> None:
-        self.pass_id = pass_id
-        self.thread = threading.get_ident()
-
-    def __del__(self) -> None:
-        try:
-            if not sys.is_finalizing() and self.thread == threading.get_ident():
-                _end_pass(self)
-        except Exception:  # Python would print what a destructor raises.
-            pass
-
-
 def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
     def __iter__(self: Any) -> Any:
         # Starting workers is part of the wait for the first batch.
@@ -68,7 +50,7 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             if ticket is not None:
                 end_wait()
-        _keep(iterator, ticket)
+        keep(iterator, ticket)
         return iterator
 
     return __iter__
@@ -85,7 +67,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             end_wait()
             if ticket is not None and isinstance(error, StopIteration):
-                _end_pass(ticket)
+                end_pass(ticket)
             raise
         sizes = self.__dict__.get("_laptime_sizes")
         take_batch(pass_id, sizes.pop(0) if sizes else samples_of(batch))
@@ -106,30 +88,18 @@ def _make_next_index(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_guard.safely
-def _begin_pass(loader: Any) -> Ticket:
-    training = here.training
-    training.loaders[id(loader)] = loader
+def _begin_pass(loader: Any) -> Ticket | None:
     kept = loader.__dict__.get("_iterator")
     if kept is not None:
         # Persistent workers: what the last pass asked for and did not take is not this one's.
         kept.__dict__.pop("_laptime_sizes", None)
-    return Ticket(begin_pass(loader, training.in_eval_mode()))
-
-
-@_guard.safely
-def _keep(iterator: Any, ticket: Ticket | None) -> None:
-    iterator.__dict__["_laptime_ticket"] = ticket
+    return begin_pass(loader)
 
 
 @_guard.safely
 def _interrupt_step() -> None:
     if not _is_grad_enabled() or here.training.in_eval_mode():
         _native.interrupt_step()
-
-
-@_guard.safely
-def _end_pass(ticket: Ticket) -> None:
-    _native.end_pass(ticket.pass_id, here.training.in_eval_mode())
 
 
 def samples_of(batch: Any) -> int:
@@ -165,11 +135,32 @@ def _first_dimension(batch: Any, depth: int) -> int:
     return 0
 
 
-def count_parameters(optimizer: Any) -> int:
-    """Numbers an optimizer changes."""
+def optimizer_facts(optimizer: Any) -> dict[str, Any]:
+    """What an optimizer tells of a fit."""
+    facts: dict[str, Any] = {"framework": "torch", "optimizer": type(optimizer).__name__}
+    rate = optimizer.param_groups[0].get("lr")
+    if isinstance(rate, float):
+        facts["lr"] = f"{rate:g}"
     with _unseen():
         groups = optimizer.param_groups
-        return sum(one.numel() for group in groups for one in group["params"])
+        facts["parameters"] = sum(one.numel() for group in groups for one in group["params"])
+    return facts
+
+
+def loader_facts(loader: Any) -> dict[str, Any]:
+    """What a loader tells of a fit; asks nothing that changes it."""
+    facts: dict[str, Any] = {"num_workers": loader.num_workers}
+    try:
+        facts["rows"] = len(loader.dataset)
+        # `len(loader)` of an iterable dataset makes the loader count and warn.
+        if not hasattr(loader.dataset, "__iter__") or hasattr(loader.dataset, "__getitem__"):
+            facts["steps_per_epoch"] = len(loader)
+    except Exception:  # A length is the user's code, and not every dataset has one.
+        pass
+    batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
+    if isinstance(batch, int):
+        facts["batch"] = batch
+    return facts
 
 
 # Inside workers.

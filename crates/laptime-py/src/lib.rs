@@ -13,6 +13,7 @@ mod process;
 mod sample_count;
 mod shown;
 mod stage;
+mod step_log;
 mod timed;
 mod training;
 
@@ -24,8 +25,8 @@ mod _native {
     use crate::batch_iterator::batch_iterator;
     #[pymodule_export]
     use crate::hooks::{
-        arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_update, is_active,
-        measured, now, run_folder, stage_id, start,
+        arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_is_open, fit_update,
+        is_active, measured, now, run_folder, stage_id, start,
     };
     #[pymodule_export]
     use crate::process::{be_worker, rank};
@@ -34,12 +35,15 @@ mod _native {
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
     #[pymodule_export]
+    use crate::step_log::StepLog;
+    #[pymodule_export]
     use crate::training::{
-        ask, begin_backward, begin_loss, begin_model, begin_pass, begin_pass_epoch, begin_training,
-        begin_update, begin_zero, end_backward, end_call, end_pass, end_training, end_update, end_wait,
-        end_zero, enter_update, follow_loop, forget_model, forget_optimizer, has_passes, in_pass_epoch,
-        in_training, interrupt_step, is_counted, is_inside, know_model, know_optimizer, knows_optimizer,
-        leave_update, moved_to_device, see_activity, see_birth, take_batch, take_samples, training_in_worker,
+        ask, begin_backward, begin_compiled_update, begin_function, begin_loss, begin_model, begin_pass,
+        begin_pass_epoch, begin_training, begin_update, begin_zero, end_backward, end_call,
+        end_compiled_update, end_function, end_pass, end_training, end_update, end_wait, end_zero,
+        enter_update, follow_loop, forget_model, forget_optimizer, has_passes, in_pass_epoch, in_training,
+        interrupt_step, is_counted, is_inside, know_model, know_optimizer, knows_optimizer, leave_update,
+        moved_to_device, see_activity, see_birth, take_batch, take_samples, training_in_worker,
         training_loader,
     };
 

@@ -52,6 +52,18 @@ pub(crate) fn begin_loss() -> u16 {
     tell(StageId::LOSS, Training::begin_loss).0
 }
 
+/// A compiled function is called, outermost; `may_train` unless it is known not to.
+#[pyfunction]
+pub(crate) fn begin_function(stage_id: u16, may_train: bool) {
+    tell((), |training| training.begin_function(StageId(stage_id), may_train));
+}
+
+/// The compiled function has returned.
+#[pyfunction]
+pub(crate) fn end_function(stage_id: u16) {
+    tell((), |training| training.end_function(StageId(stage_id)));
+}
+
 /// The outermost call has ended.
 #[pyfunction]
 pub(crate) fn end_call(stage_id: u16) {
@@ -128,11 +140,27 @@ pub(crate) fn end_zero() {
 /// An optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another.
 #[pyfunction]
 pub(crate) fn begin_update(optimizer: &Bound<'_, PyAny>) -> u8 {
-    match tell(Update::Nested, |training| training.begin_update(address(optimizer))) {
+    answer(tell(Update::Nested, |training| training.begin_update(address(optimizer))))
+}
+
+/// A compiled function updates the optimizer's model: 0 begun, 1 settle first.
+#[pyfunction]
+pub(crate) fn begin_compiled_update(optimizer: &Bound<'_, PyAny>) -> u8 {
+    answer(tell(Update::Nested, |training| training.begin_compiled_update(address(optimizer))))
+}
+
+fn answer(update: Update) -> u8 {
+    match update {
         Update::Begun => 0,
         Update::Unsettled => 1,
         Update::Nested => 2,
     }
+}
+
+/// The compiled function has updated the model.
+#[pyfunction]
+pub(crate) fn end_compiled_update(optimizer: &Bound<'_, PyAny>) {
+    tell((), |training| training.end_compiled_update(address(optimizer)));
 }
 
 /// Begins the update that was settled.
@@ -231,11 +259,11 @@ pub(crate) fn follow_loop(in_loop: bool, is_new: bool) {
     tell((), |training| training.follow_loop(in_loop, is_new));
 }
 
-/// Begins a fit with its first optimizer, unless the user's own is open.
+/// Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted.
 #[pyfunction]
-pub(crate) fn begin_training(optimizer: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>) {
+pub(crate) fn begin_training(optimizer: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>, counts_rows: bool) {
     let facts = fit_facts(facts);
-    tell((), |training| training.begin_fit(address(optimizer), facts));
+    tell((), |training| training.begin_fit(address(optimizer), facts, counts_rows));
 }
 
 /// Whether a fit that the hooks began is open.

@@ -82,7 +82,7 @@ fn update(settle: impl FnOnce()) {
     if training(|training| training.begin_update(OPTIMIZER)) == Update::Unsettled {
         if !training(|training| training.knows_optimizer(OPTIMIZER)) {
             training(|training| training.know_optimizer(OPTIMIZER));
-            training(|training| training.begin_fit(OPTIMIZER, FitFacts::default()));
+            training(|training| training.begin_fit(OPTIMIZER, FitFacts::default(), false));
         }
         if !training(|training| training.is_counted()) {
             settle();
