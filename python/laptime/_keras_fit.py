@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from . import _guard, _native, _session, _training
+from . import _guard, _native, _passes, _session, _training
 from ._native import enter, exit
 from ._samples import samples_of
 
@@ -47,6 +47,7 @@ class Fit:
 
     def __init__(self, model: Any) -> None:
         _session.ensure_started()
+        _passes.settle()
         _training.here.training.end_fit()
         self.model = model
         self.iterator: Any = None

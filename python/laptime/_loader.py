@@ -15,6 +15,7 @@ from . import _guard, _native
 from ._native import ask, end_wait, take_batch
 from ._passes import Ticket, begin_pass, end_pass, keep
 from ._training import Training, here
+from .keras import here as keras
 
 _is_grad_enabled = torch.is_grad_enabled
 _Tensor = torch.Tensor
@@ -43,6 +44,9 @@ def _attach_iteration() -> None:
 
 def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
     def __iter__(self: Any) -> Any:
+        if keras.depth:
+            # Keras on torch: the pass belongs to its `fit`.
+            return original(self)
         # Starting workers is part of the wait for the first batch.
         ticket = _begin_pass(self)
         try:

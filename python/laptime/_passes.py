@@ -27,9 +27,19 @@ class Ticket:
             pass
 
 
+class _Lingering(threading.local):
+    """The pass of this thread whose data has ended, but whose iterator has still to be taken down."""
+
+    pass_id: int | None = None
+
+
+_lingering = _Lingering()
+
+
 @_guard.safely
 def begin_pass(loader: Any) -> Ticket:
     """A pass over a loader begins, and with it the wait for its first batch."""
+    settle()
     training = here.training
     training.loaders[id(loader)] = loader
     return Ticket(_native.begin_pass(loader, training.in_eval_mode()))
@@ -45,3 +55,20 @@ def keep(iterator: Any, ticket: Ticket | None) -> None:
 def end_pass(ticket: Ticket) -> None:
     """The data has ended, or the loop was left."""
     _native.end_pass(ticket.pass_id, here.training.in_eval_mode())
+
+
+@_guard.safely
+def linger(ticket: Ticket) -> None:
+    """The data has ended; the pass does when its iterator is gone, which may take longer than a step.
+
+    Only the number is kept: the ticket must go with its iterator. A script that holds on to the iterator ends
+    the pass with whatever it does next.
+    """
+    _lingering.pass_id = ticket.pass_id
+
+
+def settle() -> None:
+    """Something else begins: a pass whose data has ended is over."""
+    pass_id, _lingering.pass_id = _lingering.pass_id, None
+    if pass_id is not None:
+        _native.end_pass(pass_id, here.training.in_eval_mode())

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable as Function
 from typing import Any
 
-from . import _guard, _native, _session
+from . import _guard, _native, _passes, _session
 from ._native import enter, exit
 
 _CHECKPOINT = _native.stage_id("checkpoint")
@@ -221,37 +221,28 @@ def _attach_evaluate() -> None:
 
 def _make_evaluate(original: Function[..., Any]) -> Function[..., Any]:
     def evaluate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        steps = _begin_evaluation()
+        is_recorded = _begin_evaluation()
         here.depth += 1
         try:
             return original(self, *args, **kwargs)
         finally:
             here.depth -= 1
-            if steps is not None:
-                _end_evaluation(steps)
+            if is_recorded:
+                exit(_EVALUATE)
+                _native.see_activity()
 
     return evaluate
 
 
 @_guard.safely
-def _begin_evaluation() -> Any:
+def _begin_evaluation() -> bool:
     if here.fit is not None:
         here.fit.end_pass()
     elif not _records_all or not _session.ensure_started():
-        return None
+        return False
+    _passes.settle()
     enter(_EVALUATE)
-    # The loop over batches is Keras', also where torch's loader is what brings them.
-    steps = _native.StepLog()
-    steps.request()
-    steps.arrived(0)
-    return steps
-
-
-@_guard.safely
-def _end_evaluation(steps: Any) -> None:
-    steps.end()
-    exit(_EVALUATE)
-    _native.see_activity()
+    return True
 
 
 def _make_predict(original: Function[..., Any]) -> Function[..., Any]:

@@ -84,6 +84,7 @@ def attach() -> None:
 def end_training() -> None:
     """The script ends, and with it what it trains."""
     _guard.tell_troubles()
+    _passes.settle()
     _training.here.training.end_fit()
     _training.here.training.forget()
     _loops.forget()
@@ -143,7 +144,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             end_wait()
             if isinstance(error, (StopIteration, tf.errors.OutOfRangeError)):
-                _passes.end_pass(ticket)
+                _passes.linger(ticket)
             raise
         take_batch(ticket.pass_id, _samples(batch) or 0)
         return batch
@@ -357,6 +358,7 @@ def _make_save(original: Callable[..., Any]) -> Callable[..., Any]:
     def save(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not _is_scripts():
             return original(self, *args, **kwargs)
+        _passes.settle()
         enter(_CHECKPOINT)
         try:
             return original(self, *args, **kwargs)

@@ -25,7 +25,7 @@ for verbose, batch in enumerate((30, 60, 120)):
             epochs=3,
             verbose=verbose,
             validation_data=(x[2000:], y[2000:]),
-            callbacks=[EpochClock()],
+            callbacks=[EpochClock(of_batches=True)],
         )
     # What is shown has times in it; how often something is shown has none.
     print(batch, [value.hex() for value in history.history["val_loss"]], bool(shown.getvalue()))

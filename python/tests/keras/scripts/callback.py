@@ -12,7 +12,7 @@ y = x.sum(axis=1, keepdims=True)
 model = keras.Sequential([keras.layers.Dense(3), keras.layers.Dense(1)])
 model.compile(optimizer="sgd", loss="mse")
 for fit in range(3):
-    ours = [laptime.keras.Callback(), EpochClock()] if fit == 1 else []
+    ours = [laptime.keras.Callback(), EpochClock(of_batches=True)] if fit == 1 else []
     history = model.fit(
         x, y, batch_size=50, epochs=2, validation_split=0.25, verbose=0, callbacks=ours
     )

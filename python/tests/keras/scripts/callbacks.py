@@ -31,7 +31,7 @@ with tempfile.TemporaryDirectory() as folder:
         verbose=0,
         validation_data=(x, y),
         callbacks=[
-            EpochClock(),
+            EpochClock(of_batches=True),
             keras.callbacks.EarlyStopping(monitor="val_loss", min_delta=10.0, patience=2),
             keras.callbacks.ModelCheckpoint(os.path.join(folder, "best.keras")),
             keras.callbacks.TensorBoard(os.path.join(folder, "logs")),
