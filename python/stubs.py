@@ -27,6 +27,7 @@ TYPES = {
     "amount": "int",
     "command_line": "Sequence[str | os.PathLike[str]]",
     "counter": "str",
+    "counts_rows": "bool",
     "dir": "str | os.PathLike[str] | None",
     "facts": "dict[str, object] | None",
     "foreign": "bool",
@@ -37,6 +38,7 @@ TYPES = {
     "is_new": "bool",
     "iterable": "Iterable[T]",
     "loader": "object",
+    "may_train": "bool",
     "message": "str | None",
     "metric": "str",
     "model": "object",
@@ -59,6 +61,7 @@ OWN_TYPES = {
 }
 RETURNS = {
     "ask": "bool",
+    "begin_compiled_update": "int",
     "begin_loss": "int",
     "begin_model": "int",
     "begin_pass": "int",
@@ -68,6 +71,7 @@ RETURNS = {
     "epoch_begin": "int",
     "finish": "str | None",
     "fit_begin": "int",
+    "fit_is_open": "bool",
     "has_passes": "bool",
     "in_pass_epoch": "bool",
     "in_training": "bool",
@@ -102,6 +106,19 @@ class Stage:
         /,
     ) -> bool | None: ...
 '''
+STEP_LOG = '''
+class StepLog:
+    """{doc}"""
+
+    def __new__(cls) -> StepLog: ...
+    def request(self) -> None: ...
+    def turn(self) -> None: ...
+    def wait(self) -> None: ...
+    def arrived(self, samples: int) -> None: ...
+    def takes(self, samples: int, steps: int) -> None: ...
+    def ran_out(self) -> None: ...
+    def end(self) -> None: ...
+'''
 
 
 def text() -> str:
@@ -111,8 +128,9 @@ def text() -> str:
         for name, value in sorted(vars(_native).items())
         if inspect.isbuiltin(value) and not name.startswith("_")
     ]
-    stage = STAGE.format(doc=inspect.getdoc(_native.Stage))
-    return HEAD + stage + "".join(_function(name, value) for name, value in functions)
+    classes = STAGE.format(doc=inspect.getdoc(_native.Stage))
+    classes += STEP_LOG.format(doc=inspect.getdoc(_native.StepLog))
+    return HEAD + classes + "".join(_function(name, value) for name, value in functions)
 
 
 def _function(name: str, function: object) -> str:

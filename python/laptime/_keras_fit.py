@@ -20,7 +20,6 @@ _ACCURACIES = frozenset(
         "accuracy",
         "binary_accuracy",
         "categorical_accuracy",
-        "compiled_metrics_accuracy",
         "sparse_categorical_accuracy",
     }
 )
@@ -114,7 +113,7 @@ class Fit:
             apart, plain = ("validation_", name[4:]) if name.startswith("val_") else ("", name)
             kind = "accuracy" if plain in _ACCURACIES else plain
             if kind in ("loss", "accuracy"):
-                _native.measured(apart + kind, float(value))
+                _session.measured(apart + kind, value)
 
     def _tell_size(self) -> None:
         """What only the first pass shows: the size of a model that is built late, and rows nobody counted."""

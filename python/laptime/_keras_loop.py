@@ -29,7 +29,7 @@ _WANTS_SAMPLES = 1 << 16
 
 
 def attach() -> None:
-    """Hooks models and optimizers; inside `fit` they only split the stages of a train function that runs eagerly."""
+    """Hooks models and optimizers; inside `fit` they only tell stages, of a train function that runs eagerly."""
     _training.OPTIMIZER_FACTS.append((keras.optimizers.Optimizer, optimizer_facts))
     _guard.attach("keras.Model.__call__", _attach_models)
     _guard.attach("keras.Optimizer", _attach_optimizers)

@@ -24,6 +24,18 @@ class Stage:
         /,
     ) -> bool | None: ...
 
+class StepLog:
+    """One loop over batches, told by a hook that sees it from outside."""
+
+    def __new__(cls) -> StepLog: ...
+    def request(self) -> None: ...
+    def turn(self) -> None: ...
+    def wait(self) -> None: ...
+    def arrived(self, samples: int) -> None: ...
+    def takes(self, samples: int, steps: int) -> None: ...
+    def ran_out(self) -> None: ...
+    def end(self) -> None: ...
+
 def arm(options: dict[str, object] | None = None) -> None:
     """Starts recording with the first thing that is recorded."""
 
@@ -44,6 +56,12 @@ def be_worker(number: int) -> None:
 def begin_backward() -> None:
     """A backward pass begins."""
 
+def begin_compiled_update(optimizer: object) -> int:
+    """A compiled function updates the optimizer's model: 0 begun, 1 settle first."""
+
+def begin_function(stage_id: int, may_train: bool) -> None:
+    """A compiled function is called, outermost; `may_train` unless it is known not to."""
+
 def begin_loss() -> int:
     """A loss is computed, outermost: its stage."""
 
@@ -56,8 +74,8 @@ def begin_pass(loader: object, in_eval_mode: bool) -> int:
 def begin_pass_epoch() -> bool:
     """The pass that brought this step's data is an epoch from its begin on; `False` without one."""
 
-def begin_training(optimizer: object, facts: dict[str, object]) -> None:
-    """Begins a fit with its first optimizer, unless the user's own is open."""
+def begin_training(optimizer: object, facts: dict[str, object], counts_rows: bool) -> None:
+    """Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted."""
 
 def begin_update(optimizer: object) -> int:
     """An optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another."""
@@ -73,6 +91,12 @@ def end_backward() -> None:
 
 def end_call(stage_id: int) -> None:
     """The outermost call has ended."""
+
+def end_compiled_update(optimizer: object) -> None:
+    """The compiled function has updated the model."""
+
+def end_function(stage_id: int) -> None:
+    """The compiled function has returned."""
 
 def end_pass(pass_id: int, in_eval_mode: bool) -> None:
     """The data has ended, or the loop was left."""
@@ -112,6 +136,9 @@ def fit_begin(facts: dict[str, object] | None = None) -> int:
 
 def fit_end() -> None:
     """Ends this thread's fit."""
+
+def fit_is_open() -> bool:
+    """Whether a fit is open on this thread."""
 
 def fit_update(facts: dict[str, object]) -> None:
     """Adds what is now known of this thread's fit."""

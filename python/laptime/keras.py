@@ -221,7 +221,7 @@ def _attach_evaluate() -> None:
 
 def _make_evaluate(original: Function[..., Any]) -> Function[..., Any]:
     def evaluate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_recorded = _begin_evaluation()
+        is_recorded = _begin_evaluation(self)
         here.depth += 1
         try:
             return original(self, *args, **kwargs)
@@ -235,9 +235,11 @@ def _make_evaluate(original: Function[..., Any]) -> Function[..., Any]:
 
 
 @_guard.safely
-def _begin_evaluation() -> bool:
+def _begin_evaluation(model: Any) -> bool:
     if here.fit is not None:
-        here.fit.end_pass()
+        # A pass ends with its data, or because it is told to stop; else a callback evaluates within it.
+        if model.stop_training:
+            here.fit.end_pass()
     elif not _records_all or not _session.ensure_started():
         return False
     _passes.settle()

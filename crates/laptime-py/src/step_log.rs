@@ -3,7 +3,7 @@
 use laptime_record::{BatchLog, guarded};
 use pyo3::prelude::*;
 
-/// One loop over batches; what it means is [`BatchLog`]'s.
+/// One loop over batches, told by a hook that sees it from outside.
 #[pyclass]
 #[derive(Default)]
 pub(crate) struct StepLog(BatchLog);

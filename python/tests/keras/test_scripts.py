@@ -112,6 +112,7 @@ def test_pipelines_loops_callbacks_and_odd_fits(tmp_path: Path) -> None:
     sliced = {"rows": 90, "batch": 30, "stages": LOOP}
     watched = {"checkpoint", "tensorboard"}
     odd = {"rows": 250, "batch": 25, "parameters": 19}
+    within = Fit([(10, 250), (3, 75)], "keras", stages=KERAS | {"evaluate"}, **odd)
     failed = Fit([(10, 250), (4, 100)], "keras", stages=KERAS, **odd)
     expected = [
         million,
@@ -125,12 +126,14 @@ def test_pipelines_loops_callbacks_and_odd_fits(tmp_path: Path) -> None:
         keras_fit(2, 10, 250, **odd, stages=KERAS | LOOP),
         keras_fit(2, 10, 250, **odd),
         keras_fit(2, 10, 250, **odd),
+        within,
         failed,
         keras_fit(2, 10, 250, **odd),
     ]
     check(recorded, bare, expected)
-    # Three epochs of each of two loops and of a fit with callbacks end with a test or a validation.
-    assert recorded.count("evaluate") == 9
+    # Three epochs of each of two loops and of a fit with callbacks end with a test or a validation, two of
+    # another fit too, and one of those has a second within it.
+    assert recorded.count("evaluate") == 12
     settings = [fit["settings"].get("compiled") for fit in recorded.run.fits]
     assert settings[2:5] == [None, "train_step", None]
 

@@ -1,4 +1,4 @@
-"""What a `fit` may be besides plain: fused steps, eager, own `train_step`, one that fails, one inside another."""
+"""What a `fit` may be besides plain: fused, eager, with a step of its own, around another, failing."""
 
 import keras
 import numpy as np
@@ -39,6 +39,20 @@ class Inner(keras.callbacks.Callback):
         self.model.predict(x[:50], verbose=0)
 
 
+class Within(keras.callbacks.Callback):
+    """Evaluates in the middle of each epoch, and stops in the third step of the second."""
+
+    epoch = 0
+
+    def on_epoch_begin(self, epoch, logs=None):  # noqa: ANN001, ANN201
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):  # noqa: ANN001, ANN201
+        if self.epoch == 0 and batch == 4:
+            self.model.evaluate(x[:50], y[:50], verbose=0)
+        self.model.stop_training = self.epoch == 1 and batch == 2
+
+
 class Fails(keras.callbacks.Callback):
     """Ends the second epoch in its fourth step."""
 
@@ -56,6 +70,11 @@ print("fused", told(make(steps_per_execution=4).fit(x, y, batch_size=25, epochs=
 print("eager", told(make(run_eagerly=True).fit(x, y, batch_size=25, epochs=2, verbose=0)))
 print("own", told(make(Own).fit(x, y, batch_size=25, epochs=2, verbose=0)))
 print("inner", told(make().fit(x, y, batch_size=25, epochs=2, verbose=0, callbacks=[Inner()])))
+within = [Within()]
+told_within = make().fit(
+    x, y, batch_size=25, epochs=5, validation_data=(x, y), verbose=0, callbacks=within
+)
+print("within", told(told_within))
 failing = make()
 try:
     failing.fit(x, y, batch_size=25, epochs=3, verbose=0, callbacks=Fails())
