@@ -28,6 +28,7 @@ TYPES = {
     "batch": "object",
     "command_line": "Sequence[str | os.PathLike[str]]",
     "counter": "str",
+    "counts_rows": "bool",
     "dir": "str | os.PathLike[str] | None",
     "facts": "dict[str, object] | None",
     "folder": "str",
@@ -41,6 +42,7 @@ TYPES = {
     "iterator": "object",
     "kind": "str",
     "loader": "object",
+    "may_train": "bool",
     "message": "str | None",
     "metric": "str",
     "mode_count": "Callable[[], int]",
@@ -66,6 +68,8 @@ OWN_TYPES = {
 RETURNS = {
     "ask": "int",
     "begin_call": "bool | int | None",
+    "begin_compiled_update": "int",
+    "begin_model": "bool",
     "begin_pass": "int",
     "begin_pass_epoch": "bool",
     "begin_update": "int",
@@ -74,11 +78,13 @@ RETURNS = {
     "epoch_feed": "EpochFeed",
     "finish": "str | None",
     "fit_begin": "int",
+    "fit_is_open": "bool",
     "has_passes": "bool",
     "in_pass_epoch": "bool",
     "in_training": "bool",
     "is_active": "bool",
     "is_counted": "bool",
+    "is_inside": "bool",
     "knows_optimizer": "bool",
     "main": "int",
     "new_stage": "Stage",
@@ -122,6 +128,19 @@ class EpochFeed:
 
     def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
 '''
+STEP_LOG = '''
+class StepLog:
+    """{doc}"""
+
+    def __new__(cls) -> StepLog: ...
+    def request(self) -> None: ...
+    def turn(self) -> None: ...
+    def wait(self) -> None: ...
+    def arrived(self, samples: int) -> None: ...
+    def takes(self, samples: int, steps: int) -> None: ...
+    def ran_out(self) -> None: ...
+    def end(self) -> None: ...
+'''
 
 
 def text() -> str:
@@ -134,6 +153,7 @@ def text() -> str:
     classes = STAGE.format(doc=inspect.getdoc(_native.Stage))
     classes += INDEX_ITERATOR.format(doc=inspect.getdoc(_native.IndexIterator))
     classes += EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
+    classes += STEP_LOG.format(doc=inspect.getdoc(_native.StepLog))
     return HEAD + classes + "".join(_function(name, value) for name, value in functions)
 
 

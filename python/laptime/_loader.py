@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
-import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +12,10 @@ import torch
 from torch.utils.data import _utils, dataloader
 
 from . import _guard, _native
-from ._native import ask, begin_pass, end_wait, take_batch
+from ._native import ask, end_wait, take_batch
+from ._passes import begin_pass, end_pass, keep
 from ._training import Training, here
+from .keras import here as keras
 
 _is_grad_enabled = torch.is_grad_enabled
 _Tensor = torch.Tensor
@@ -43,33 +43,20 @@ def _attach_iteration() -> None:
     _guard.replace(dataloader._BaseDataLoaderIter, "_reset", _make_reset)
 
 
-class Ticket:
-    """What an iterator holds of its pass: a loop that is left early drops the iterator, and with it this."""
-
-    __slots__ = ("pass_id", "thread")
-
-    def __init__(self, pass_id: int) -> None:
-        self.pass_id = pass_id
-        self.thread = threading.get_ident()
-
-    def __del__(self) -> None:
-        try:
-            if not sys.is_finalizing() and self.thread == threading.get_ident():
-                _end_pass(self)
-        except Exception:  # Python would print what a destructor raises.
-            pass
-
-
 def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
     def __iter__(self: Any) -> Any:
+        if keras.depth:
+            # Keras on torch: the pass belongs to its `fit`.
+            return original(self)
         # Starting workers is part of the wait for the first batch.
-        ticket = _begin_pass(self)
+        ticket = begin_pass(self)
         try:
             iterator = original(self)
         finally:
             if ticket is not None:
                 end_wait()
-        _keep(iterator, ticket)
+        keep(iterator, ticket)
+        _count_orders(iterator, here.training.newest_pass)
         return iterator
 
     return __iter__
@@ -84,7 +71,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             end_wait()
             if isinstance(error, StopIteration):
-                _end_pass(getattr(self, "_laptime_ticket", None))
+                end_pass(getattr(self, "_laptime_ticket", None))
             raise
         if take_batch(self, batch):
             _native.count_samples(self, _find_samples(batch) or 0)
@@ -113,32 +100,9 @@ def _count_orders(iterator: Any, pass_id: int) -> None:
 
 
 @_guard.safely
-def _begin_pass(loader: Any) -> Ticket:
-    training = here.training
-    training.loaders[id(loader)] = loader
-    training.newest_pass = begin_pass(loader, training.in_eval_mode())
-    return Ticket(training.newest_pass)
-
-
-@_guard.safely
-def _keep(iterator: Any, ticket: Ticket | None) -> None:
-    # Not through `__dict__`: an object whose dict was looked at is slower for good.
-    iterator._laptime_ticket = ticket
-    if ticket is not None:
-        _native.iterate(ticket.pass_id, iterator)
-        _count_orders(iterator, ticket.pass_id)
-
-
-@_guard.safely
 def _interrupt_step() -> None:
     if not _is_grad_enabled() or here.training.in_eval_mode():
         _native.interrupt_step()
-
-
-@_guard.safely
-def _end_pass(ticket: Ticket | None) -> None:
-    if ticket is not None:
-        _native.end_pass(ticket.pass_id, here.training.in_eval_mode())
 
 
 def samples_of(batch: Any) -> int:
@@ -174,11 +138,32 @@ def _first_dimension(batch: Any, depth: int) -> int:
     return 0
 
 
-def count_parameters(optimizer: Any) -> int:
-    """Numbers an optimizer changes."""
+def optimizer_facts(optimizer: Any) -> dict[str, Any]:
+    """What an optimizer tells of a fit."""
+    facts: dict[str, Any] = {"framework": "torch", "optimizer": type(optimizer).__name__}
+    rate = optimizer.param_groups[0].get("lr")
+    if isinstance(rate, float):
+        facts["lr"] = f"{rate:g}"
     with _unseen():
         groups = optimizer.param_groups
-        return sum(one.numel() for group in groups for one in group["params"])
+        facts["parameters"] = sum(one.numel() for group in groups for one in group["params"])
+    return facts
+
+
+def loader_facts(loader: Any) -> dict[str, Any]:
+    """What a loader tells of a fit; asks nothing that changes it."""
+    facts: dict[str, Any] = {"num_workers": loader.num_workers}
+    try:
+        facts["rows"] = len(loader.dataset)
+        # `len(loader)` of an iterable dataset makes the loader count and warn.
+        if not hasattr(loader.dataset, "__iter__") or hasattr(loader.dataset, "__getitem__"):
+            facts["steps_per_epoch"] = len(loader)
+    except Exception:  # A length is the user's code, and not every dataset has one.
+        pass
+    batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
+    if isinstance(batch, int):
+        facts["batch"] = batch
+    return facts
 
 
 # Inside workers.

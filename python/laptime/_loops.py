@@ -23,7 +23,7 @@ _HANDS_OUT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 _LOCALS_ARE_A_VIEW = sys.version_info >= (3, 13)
 
 # Code that is never the user's loop.
-_FOREIGN = ("torch", "laptime")
+_FOREIGN = ("torch", "keras", "tensorflow", "laptime")
 
 
 @dataclass(frozen=True, slots=True)

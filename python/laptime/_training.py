@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -35,8 +36,8 @@ class Training:
         "modules",
         "newest_pass",
         "optimizers",
-        "parameters",
         "place",
+        "sizes",
     )
 
     def __init__(self) -> None:
@@ -53,14 +54,9 @@ class Training:
     def _reset_fit(self) -> None:
         self.fit_began = 0
         self.fit_loops: frozenset[Any] = frozenset()
-        self.parameters = 0
+        self.sizes: dict[int, int] = {}
         self.place: _loops.Place | None = None
         self.epoch: Any = None
-
-    @staticmethod
-    def count_parameters(optimizer: Any) -> int:
-        """Numbers an optimizer changes; the framework's hooks put in how to look at theirs."""
-        return 0
 
     # Models.
 
@@ -123,8 +119,16 @@ class Training:
         _native.know_optimizer(optimizer)
         if not _native.in_training():
             self._begin_fit(optimizer, frame)
-        self.parameters += self.count_parameters(optimizer)
-        _native.fit_update({"parameters": self.parameters})
+        self._see_size(optimizer)
+
+    def count_parameters(self, optimizer: Any) -> None:
+        """An optimizer has updated: one that was made without its parameters knows them now."""
+        if self.sizes.get(id(optimizer)) == 0:
+            self._see_size(optimizer)
+
+    def _see_size(self, optimizer: Any) -> None:
+        self.sizes[id(optimizer)] = told_by(OPTIMIZER_FACTS, optimizer).get("parameters", 0)
+        _native.fit_update({"parameters": sum(self.sizes.values()) or None})
 
     def _forget_optimizer(self, key: int) -> None:
         self.optimizers.pop(key, None)
@@ -169,15 +173,13 @@ class Training:
 
     def _begin_fit(self, optimizer: Any, frame: FrameType | None) -> None:
         self._reset_fit()
-        facts: dict[str, Any] = {"framework": "torch", "label": self.model_name}
-        facts["optimizer"] = type(optimizer).__name__
-        rate = optimizer.param_groups[0].get("lr")
-        if isinstance(rate, float):
-            facts["lr"] = f"{rate:g}"
+        facts = {"label": self.model_name} | told_by(OPTIMIZER_FACTS, optimizer)
+        facts.pop("parameters", None)
         loader = _native.training_loader()
-        if loader is not None:
-            facts |= loader_facts(self.loaders.get(loader))
-        _native.begin_training(optimizer, facts)
+        data = told_by(DATA_FACTS, self.loaders.get(loader)) if loader is not None else {}
+        # A loader of torch has rows or does not know them; a pipeline's are counted.
+        counts_rows = "rows" not in data and facts.get("framework") != "torch"
+        _native.begin_training(optimizer, facts | data, counts_rows)
         self.fit_began = _native.now()
         self.fit_loops = _identities(frame)
 
@@ -204,22 +206,14 @@ def _starts_again(before: Any, now: Any) -> bool:
     return type(before) is int and type(now) is int and now < before
 
 
-def loader_facts(loader: Any) -> dict[str, Any]:
-    """What a loader tells of a fit; asks nothing that changes it."""
-    if loader is None:
-        return {}
-    facts: dict[str, Any] = {"num_workers": loader.num_workers}
-    try:
-        facts["rows"] = len(loader.dataset)
-        # `len(loader)` of an iterable dataset makes the loader count and warn.
-        if not hasattr(loader.dataset, "__iter__") or hasattr(loader.dataset, "__getitem__"):
-            facts["steps_per_epoch"] = len(loader)
-    except Exception:  # A length is the user's code, and not every dataset has one.
-        pass
-    batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
-    if isinstance(batch, int):
-        facts["batch"] = batch
-    return facts
+# What the frameworks' hooks know of their objects: the kind, and what one tells of a fit.
+OPTIMIZER_FACTS: list[tuple[type, Callable[[Any], dict[str, Any]]]] = []
+DATA_FACTS: list[tuple[type, Callable[[Any], dict[str, Any]]]] = []
+
+
+def told_by(known: list[tuple[type, Callable[[Any], dict[str, Any]]]], thing: Any) -> dict[str, Any]:
+    """What an optimizer or a loader tells of a fit."""
+    return next((facts(thing) for kind, facts in known if isinstance(thing, kind)), {})
 
 
 class _Here(threading.local):

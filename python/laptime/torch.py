@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from torch.compiler import is_dynamo_compiling
 
-from . import _guard, _loader, _loops, _native, _training
+from . import _guard, _loader, _loops, _native, _passes, _training
 from ._native import (
     begin_backward,
     begin_call,
@@ -77,7 +77,8 @@ def attach() -> None:
     if _attached:
         return
     _attached = True
-    _training.Training.count_parameters = staticmethod(_loader.count_parameters)
+    _training.OPTIMIZER_FACTS.append((torch.optim.Optimizer, _loader.optimizer_facts))
+    _training.DATA_FACTS.append((torch.utils.data.DataLoader, _loader.loader_facts))
     _guard.attach("dynamo", _hide_from_dynamo)
     _guard.attach("Module.__call__", _attach_modules)
     _guard.attach("backward", _attach_backward)
@@ -104,7 +105,7 @@ def _end_training() -> None:
 def _hide_from_dynamo() -> None:
     """Tells Dynamo to run our functions as they are and to go on with what they call."""
     skip = _skip_code()
-    for module in (sys.modules[__name__], _guard, _loader, _loops, _training):
+    for module in (sys.modules[__name__], _guard, _loader, _loops, _passes, _training):
         for code in _guard.codes_of(module):
             skip(code)
 

@@ -4,6 +4,7 @@
 //! the number of spans or steps, and gives a [`Report`] at any moment.
 
 mod clock;
+mod compiled;
 mod death;
 mod digest;
 mod discarded;

@@ -3,6 +3,7 @@
 use laptime_core::units::duration;
 use laptime_core::{StageId, Status, Timebase};
 
+use crate::compiled::{compiled, compiled_functions};
 use crate::discarded::discarded_gradients;
 use crate::process::Process;
 use crate::report::{Finding, Report};
@@ -39,9 +40,10 @@ impl Shares<'_> {
     }
 
     /// Stages of computing from the largest.
-    fn computing(&self) -> Vec<(&'static str, f64)> {
-        let stages = ["forward", "loss", "backward", "optimizer"];
-        let mut shares: Vec<_> = stages.into_iter().map(|stage| (stage, self.of_training(stage))).collect();
+    fn computing(&self) -> Vec<(&str, f64)> {
+        let stages = ["forward", "loss", "backward", "optimizer"].into_iter();
+        let stages = stages.chain(compiled_functions(self.report));
+        let mut shares: Vec<_> = stages.map(|stage| (stage, self.of_training(stage))).collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         shares
     }
@@ -53,6 +55,7 @@ pub(crate) fn findings(report: &Report, process: &Process, timebase: &Timebase) 
     let shares = Shares { report, training_s };
     let verdict = verdict(&shares, process, timebase);
     let others = [
+        compiled(report),
         discarded_gradients(process),
         slow_first_epoch(report),
         throttled(report, 0.01),
@@ -173,10 +176,10 @@ fn compute_bound(shares: &Shares) -> Option<Finding> {
         return None;
     }
     let [(first, most), (second, next), ..] = computing[..] else { return None };
+    let second = if next > 0.0 { format!(", {second} {}", percent(next)) } else { String::new() };
     let text = format!(
-        "computing is the limit: {first} takes {} of each step, {second} {}; waiting for data {}",
+        "computing is the limit: {first} takes {} of each step{second}; waiting for data {}",
         percent(most),
-        percent(next),
         percent(shares.of_training("data_wait"))
     );
     Some(finding("compute_bound", text))

@@ -44,7 +44,7 @@ fn the_whole_epochs_of_a_killed_run_are_there_and_a_run_without_any_says_so() {
     let said = export("failed", folder.path());
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
     insta::assert_snapshot!(said.err, @r"
-    error: could not export run 20261115T104749Z-4e9f498d
+    error: could not export run 20261115T104749Z-4e9f498d as tensorboard
       because: no epoch of it has ended
     ");
 }

@@ -100,6 +100,12 @@ pub(crate) fn fit_update(facts: &Bound<'_, PyDict>) {
     guarded((), || record::fit_update(fit_facts(facts)));
 }
 
+/// Whether a fit is open on this thread.
+#[pyfunction]
+pub(crate) fn fit_is_open() -> bool {
+    guarded(false, record::fit_is_open)
+}
+
 /// Ends this thread's fit.
 #[pyfunction]
 pub(crate) fn fit_end() {

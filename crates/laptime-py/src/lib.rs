@@ -15,6 +15,7 @@ mod sample_count;
 mod shown;
 mod stage;
 mod step_calls;
+mod step_log;
 mod timed;
 mod torch;
 mod training;
@@ -29,8 +30,8 @@ mod _native {
     use crate::epoch_feed::{EpochFeed, epoch_feed};
     #[pymodule_export]
     use crate::hooks::{
-        arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_update, is_active,
-        measured, now, run_folder, stage_id, start,
+        arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_is_open, fit_update,
+        is_active, measured, now, run_folder, stage_id, start,
     };
     #[pymodule_export]
     use crate::process::{be_worker, rank};
@@ -39,12 +40,15 @@ mod _native {
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
     #[pymodule_export]
+    use crate::step_log::StepLog;
+    #[pymodule_export]
     use crate::torch::{IndexIterator, know_torch};
     #[pymodule_export]
     use crate::training::{
-        begin_pass, begin_pass_epoch, begin_training, count_samples, end_pass, end_training, enter_update,
-        follow_loop, forget_module, forget_optimizer, has_passes, in_pass_epoch, in_training, interrupt_step,
-        is_counted, iterate, know_module, know_optimizer, knows_optimizer, leave_update, moved_to_device,
+        begin_compiled_update, begin_function, begin_model, begin_pass, begin_pass_epoch, begin_training,
+        count_samples, end_compiled_update, end_function, end_pass, end_training, enter_update, follow_loop,
+        forget_module, forget_optimizer, has_passes, in_pass_epoch, in_training, interrupt_step, is_counted,
+        is_inside, iterate, know_module, know_optimizer, knows_optimizer, leave_update, moved_to_device,
         see_activity, see_birth, take_samples, train_model, training_in_worker, training_loader,
     };
 

@@ -4,7 +4,7 @@
 //!
 //! Objects are known by their address, which costs nothing to pass on.
 
-use laptime_record::{self as record, Address, ModuleKind, PassId, StageId, Training, guarded};
+use laptime_record::{self as record, Address, ModuleKind, PassId, StageId, Training, Update, guarded};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -22,6 +22,30 @@ fn saturated(samples: u64) -> u32 {
 #[inline]
 fn tell<T>(otherwise: T, body: impl FnOnce(&mut Training) -> T) -> T {
     guarded(otherwise, || record::training(body))
+}
+
+/// Whether this thread is inside a call that is a stage already.
+#[pyfunction]
+pub(crate) fn is_inside() -> bool {
+    record::is_inside()
+}
+
+/// A model is called, outermost, to be trained or not; says whether the samples of its input are wanted.
+#[pyfunction]
+pub(crate) fn begin_model(model: &Bound<'_, PyAny>, trains: bool) -> bool {
+    tell(false, |training| training.begin_model(address(model), trains))
+}
+
+/// A compiled function is called, outermost; `may_train` unless it is known not to.
+#[pyfunction]
+pub(crate) fn begin_function(stage_id: u16, may_train: bool) {
+    tell((), |training| training.begin_function(StageId(stage_id), may_train));
+}
+
+/// The compiled function has returned.
+#[pyfunction]
+pub(crate) fn end_function(stage_id: u16) {
+    tell((), |training| training.end_function(StageId(stage_id)));
 }
 
 /// Samples in the input of the call under way.
@@ -75,6 +99,18 @@ pub(crate) fn see_birth(optimizer: &Bound<'_, PyAny>, foreign: bool) {
 #[pyfunction]
 pub(crate) fn forget_optimizer(address: usize) {
     tell((), |training| training.forget_optimizer(Address(address)));
+}
+
+/// A compiled function updates the optimizer's model: 0 begun, 1 settle first.
+#[pyfunction]
+pub(crate) fn begin_compiled_update(optimizer: &Bound<'_, PyAny>) -> u8 {
+    tell(Update::Nested, |training| training.begin_compiled_update(address(optimizer))) as u8
+}
+
+/// The compiled function has updated the model.
+#[pyfunction]
+pub(crate) fn end_compiled_update(optimizer: &Bound<'_, PyAny>) {
+    tell((), |training| training.end_compiled_update(address(optimizer)));
 }
 
 /// Begins the update that was settled.
@@ -161,11 +197,11 @@ pub(crate) fn follow_loop(in_loop: bool, is_new: bool) {
     tell((), |training| training.follow_loop(in_loop, is_new));
 }
 
-/// Begins a fit with its first optimizer, unless the user's own is open.
+/// Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted.
 #[pyfunction]
-pub(crate) fn begin_training(optimizer: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>) {
+pub(crate) fn begin_training(optimizer: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>, counts_rows: bool) {
     let facts = fit_facts(facts);
-    tell((), |training| training.begin_fit(address(optimizer), facts));
+    tell((), |training| training.begin_fit(address(optimizer), facts, counts_rows));
 }
 
 /// Whether a fit that the hooks began is open.

@@ -28,6 +28,8 @@ pub(crate) fn in_batches() -> bool {
 pub struct BatchLog {
     /// When the batch under way was requested, and its samples.
     step: Option<(Ticks, u32)>,
+    /// Steps that were taken at one request beside the first: some frameworks fuse several.
+    fused: u32,
     /// Where the wait under way is on record.
     waiting: Option<Lane>,
     state: State,
@@ -48,6 +50,30 @@ impl BatchLog {
     #[inline]
     pub fn request(&mut self) {
         let Some(lane) = current_lane() else { return };
+        let at = self.begin_step(lane);
+        lane.enter(StageId::DATA_WAIT, at);
+        self.waiting = Some(lane);
+    }
+
+    /// The loop turns: the step before ends, and the next begins without a wait.
+    #[inline]
+    pub fn turn(&mut self) {
+        if let Some(lane) = current_lane() {
+            self.begin_step(lane);
+        }
+    }
+
+    /// The wait for the batch of the step under way begins.
+    #[inline]
+    pub fn wait(&mut self) {
+        if let Some(lane) = current_lane() {
+            lane.enter(StageId::DATA_WAIT, now());
+            self.waiting = Some(lane);
+        }
+    }
+
+    #[inline]
+    fn begin_step(&mut self, lane: Lane) -> Ticks {
         if self.state == State::NotBegun {
             self.begin(lane);
         }
@@ -55,9 +81,8 @@ impl BatchLog {
         if self.state != State::Evaluation {
             self.end_step(lane, at);
         }
-        lane.enter(StageId::DATA_WAIT, at);
         self.step = Some((at, 0));
-        self.waiting = Some(lane);
+        at
     }
 
     /// The batch is here.
@@ -75,10 +100,11 @@ impl BatchLog {
         }
     }
 
-    /// There is no further batch, or waiting for it failed.
+    /// There is no further batch, or waiting for it failed: what was requested is no step.
     pub fn ran_out(&mut self) {
-        let Some(lane) = self.waiting.take() else { return };
-        let _ = lane.exit(StageId::DATA_WAIT, now());
+        if let Some(lane) = self.waiting.take() {
+            let _ = lane.exit(StageId::DATA_WAIT, now());
+        }
         self.step = None;
         self.end();
     }
@@ -113,12 +139,37 @@ impl BatchLog {
         };
     }
 
+    /// The step under way is `steps` of them in one, with this many samples in all.
+    ///
+    /// Where one ends and the next begins cannot be seen, so each counts for an equal part of the time.
+    pub fn takes(&mut self, samples: u32, steps: u32) {
+        if let Some(step) = &mut self.step {
+            step.1 = samples;
+            self.fused = steps.saturating_sub(1);
+        }
+    }
+
     #[inline]
-    fn end_step(&self, lane: Lane, end: Ticks) {
-        if let Some((start, samples)) = self.step
-            && lane.push_step(start, end, samples) == Pushed::Wake
-        {
+    fn end_step(&mut self, lane: Lane, end: Ticks) {
+        let Some((start, samples)) = self.step else { return };
+        let pushed = match std::mem::take(&mut self.fused) {
+            0 => lane.push_step(start, end, samples),
+            fused => push_parts(lane, (start, end), samples, fused + 1),
+        };
+        if pushed == Pushed::Wake {
             wake_flusher();
         }
     }
+}
+
+/// Puts equal parts of a stretch on record, each a step.
+#[cold]
+fn push_parts(lane: Lane, (start, end): (Ticks, Ticks), samples: u32, parts: u32) -> Pushed {
+    let share = |whole: u64, part: u32| whole * u64::from(part) / u64::from(parts);
+    let edge = |part| start.plus(Ticks(share(end.since(start).0, part)));
+    let taken = |part| share(u64::from(samples), part) as u32;
+    let push = |part| lane.push_step(edge(part), edge(part + 1), taken(part + 1) - taken(part));
+    (0..parts)
+        .map(push)
+        .fold(Pushed::Calm, |so_far, pushed| if pushed == Pushed::Wake { pushed } else { so_far })
 }

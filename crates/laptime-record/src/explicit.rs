@@ -56,7 +56,7 @@ pub fn fit_end(since: Option<MarkId>) {
 
 /// Whether a fit is open on this thread.
 #[must_use]
-pub(crate) fn fit_is_open() -> bool {
+pub fn fit_is_open() -> bool {
     with_fit(|_| ()).is_some()
 }
 

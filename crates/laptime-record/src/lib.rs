@@ -51,7 +51,9 @@ mod worker;
 pub use batch_log::BatchLog;
 pub use clock::{anchor, now};
 pub use count::count;
-pub use explicit::{book_since, enter, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_update, step};
+pub use explicit::{
+    book_since, enter, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open, fit_update, step,
+};
 pub use fit::{Batches, Epoch, Fit, measured};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;

@@ -183,10 +183,24 @@ impl Training {
             (ModuleKind::Model, None) if modes.grad_enabled && !known.trained => return Call::NewModel,
             (ModuleKind::Model, None) => (StageId::FORWARD, self.train_call(modes.grad_enabled)),
         };
+        self.begin_stage(stage);
+        if wants_samples { Call::BegunWithoutSamples } else { Call::Begun }
+    }
+
+    /// A model is called, outermost, of a framework that tells by the call whether it is to be trained; says
+    /// whether its samples are wanted.
+    pub fn begin_model(&mut self, model: Address, trains: bool) -> bool {
+        let was_trained = self.modules.find(model).is_some_and(|known| known.trained);
+        let wants_samples = trains && self.train_call(true);
+        let stage = if trains { StageId::FORWARD } else { self.evaluate_call(was_trained, false) };
+        self.begin_stage(stage);
+        wants_samples
+    }
+
+    fn begin_stage(&mut self, stage: StageId) {
         go_inside();
         self.called = stage;
         enter(stage);
-        if wants_samples { Call::BegunWithoutSamples } else { Call::Begun }
     }
 
     /// Notes a call in training mode; says whether its samples are wanted.
@@ -222,6 +236,21 @@ impl Training {
         if self.called == StageId::EVALUATE {
             self.see_activity();
         }
+    }
+
+    /// A compiled function is called, outermost; `may_train` unless it is known not to.
+    pub fn begin_function(&mut self, stage: StageId, may_train: bool) {
+        if may_train {
+            self.see_event();
+        }
+        go_inside();
+        enter(stage);
+    }
+
+    /// The compiled function has returned.
+    pub fn end_function(&mut self, stage: StageId) {
+        exit(stage);
+        come_out();
     }
 
     /// Samples in the input of the call under way.
@@ -266,6 +295,13 @@ impl Training {
         if let (true, Some(before)) = (self.functional, self.before_forward.take()) {
             book_since(before, StageId::FORWARD);
         }
+        self.compute_gradients();
+        // Activation checkpointing calls modules again: that is part of the backward pass.
+        go_inside();
+        enter(StageId::BACKWARD);
+    }
+
+    fn compute_gradients(&mut self) {
         self.calls_since_backward = 0;
         self.backwards += 1;
         self.progress.see_gradients();
@@ -273,9 +309,6 @@ impl Training {
         // Closures of one update see the same samples again.
         self.samples =
             if self.in_update { self.samples.max(samples) } else { self.samples.saturating_add(samples) };
-        // Activation checkpointing calls modules again: that is part of the backward pass.
-        go_inside();
-        enter(StageId::BACKWARD);
     }
 
     /// The backward pass has ended.
@@ -344,9 +377,25 @@ impl Training {
         self.in_update = false;
     }
 
+    /// A compiled function that computes gradients and updates its model begins to.
+    ///
+    /// Its stage is the function's own: what is inside cannot be told apart.
+    pub fn begin_compiled_update(&mut self, optimizer: Address) -> Update {
+        self.leave_evaluation();
+        self.functional = false;
+        self.compute_gradients();
+        let settled = self.knows_optimizer(optimizer) && self.is_counted();
+        if settled { Update::Begun } else { Update::Unsettled }
+    }
+
     /// The model is updated.
     pub fn end_update(&mut self, optimizer: Address) {
         self.leave_update();
+        self.end_compiled_update(optimizer);
+    }
+
+    /// The model is updated by a compiled function.
+    pub fn end_compiled_update(&mut self, optimizer: Address) {
         self.updates += 1;
         self.progress.see_update();
         if self.is_counted() {

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{Event, Record, StageId, Status};
 use laptime_record::{
-    Address, Call, FitFacts, Modes, ModuleKind, Options, PassId, Recorder, Update, enter, exit, is_inside,
-    training,
+    Address, BatchLog, Call, FitFacts, Modes, ModuleKind, Options, PassId, Recorder, Update, enter, exit,
+    is_inside, training,
 };
 use laptime_store::RunReader;
 
@@ -28,6 +28,7 @@ struct Told {
     steps: Vec<u32>,
     epochs: usize,
     evaluations: u64,
+    rows: Option<u64>,
     settings: Vec<(String, String)>,
 }
 
@@ -38,7 +39,8 @@ fn record(script: fn()) -> Told {
     let recorder = Recorder::start(&Options { root: Some(folder.path().to_owned()), ..Options::default() });
     std::thread::spawn(script).join().unwrap();
     let run = recorder.finish(Status::Finished, None).run.unwrap();
-    let mut told = Told { fits: 0, steps: Vec::new(), epochs: 0, evaluations: 0, settings: Vec::new() };
+    let mut told =
+        Told { fits: 0, steps: Vec::new(), epochs: 0, evaluations: 0, rows: None, settings: Vec::new() };
     let mut take = |record| match record {
         Record::Event { event: Event::FitBegin { .. }, .. } => told.fits += 1,
         Record::Event { event: Event::EpochEnd { .. }, .. } => told.epochs += 1,
@@ -46,7 +48,10 @@ fn record(script: fn()) -> Told {
         Record::Event { event: Event::Total(total), .. } if total.stage == StageId::EVALUATE => {
             told.evaluations = told.evaluations.max(total.count);
         }
-        Record::Fit { facts, .. } => told.settings = facts.settings.into_iter().collect(),
+        Record::Fit { facts, .. } => {
+            told.rows = facts.rows;
+            told.settings = facts.settings.into_iter().collect();
+        }
         _ => {}
     };
     RunReader::open(&run).unwrap().poll(&mut |_, record| take(record)).unwrap();
@@ -83,7 +88,7 @@ fn update(settle: impl FnOnce()) {
     if training(|training| training.begin_update(OPTIMIZER)) == Update::Unsettled {
         if !training(|training| training.knows_optimizer(OPTIMIZER)) {
             training(|training| training.know_optimizer(OPTIMIZER));
-            training(|training| training.begin_fit(OPTIMIZER, FitFacts::default()));
+            training(|training| training.begin_fit(OPTIMIZER, FitFacts::default(), false));
         }
         if !training(|training| training.is_counted()) {
             settle();
@@ -276,4 +281,69 @@ fn an_iterator_that_stands_where_another_stood_has_its_own_pass() {
         training(|training| training.end_fit());
     });
     assert_eq!((told.epochs, told.steps), (1, vec![4]));
+}
+
+/// A compiled function that trains, as a hook makes it.
+fn compiled_step(counts_rows: bool) {
+    const FUNCTION: StageId = StageId(40);
+    training(|training| training.begin_function(FUNCTION, true));
+    assert!(is_inside());
+    if training(|training| training.begin_compiled_update(OPTIMIZER)) == Update::Unsettled {
+        if !training(|training| training.knows_optimizer(OPTIMIZER)) {
+            training(|training| training.know_optimizer(OPTIMIZER));
+            training(|training| training.begin_fit(OPTIMIZER, FitFacts::default(), counts_rows));
+        }
+        training(|training| training.begin_pass_epoch());
+    }
+    training(|training| training.end_function(FUNCTION));
+    training(|training| training.end_compiled_update(OPTIMIZER));
+    assert!(!is_inside());
+}
+
+#[test]
+fn a_compiled_function_that_updates_makes_steps_and_its_rows_may_be_counted() {
+    let told = record(|| {
+        for _ in 0..2 {
+            let pass = begin_pass(LOADER);
+            for samples in [32, 32, 16] {
+                next(pass, samples);
+                compiled_step(true);
+            }
+            ran_out(pass);
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.fits, told.epochs), (1, 2));
+    assert_eq!(told.steps, [32, 32, 16, 32, 32, 16]);
+    assert_eq!(told.rows, Some(80));
+}
+
+#[test]
+fn rows_that_a_loader_does_not_know_are_left_open_unless_they_are_counted() {
+    let told = record(|| {
+        let pass = begin_pass(LOADER);
+        next(pass, 8);
+        compiled_step(false);
+        ran_out(pass);
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.epochs, told.steps, told.rows), (1, vec![8], None));
+}
+
+#[test]
+fn steps_that_are_fused_into_one_call_are_counted_each() {
+    let told = record(|| {
+        let mut log = BatchLog::default();
+        log.request();
+        log.arrived(0);
+        log.takes(100, 3);
+        log.turn();
+        log.wait();
+        log.arrived(7);
+        log.turn();
+        // There was no further batch: what was begun is no step.
+        log.ran_out();
+    });
+    assert_eq!(told.steps, [33, 33, 34, 7]);
+    assert_eq!(told.epochs, 1);
 }

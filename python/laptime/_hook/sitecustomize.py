@@ -1,6 +1,6 @@
 """Start-up hook: `laptime run` puts this folder first on PYTHONPATH, so Python runs it before the script.
 
-It imports no framework. It waits for torch to be imported and attaches its hooks then; a `sitecustomize`
+It imports no framework. It waits for one to be imported and attaches its hooks then; a `sitecustomize`
 that was there before still runs.
 """
 
@@ -24,9 +24,14 @@ def _run_the_other() -> None:
 
 
 class _Watch:
-    """A finder that finds nothing itself: it sees torch being imported, and attaches when that is done."""
+    """A finder that finds nothing itself: it sees a framework being imported, and attaches when that is done."""
 
-    FRAMEWORKS = {"torch": "laptime.torch"}
+    FRAMEWORKS = {
+        "keras": "laptime.keras",
+        "sklearn.base": "laptime.sklearn",
+        "tensorflow": "laptime.tensorflow",
+        "torch": "laptime.torch",
+    }
 
     def find_spec(self, name, path=None, target=None):  # noqa: ANN001, ANN201
         if name not in self.FRAMEWORKS:

@@ -171,6 +171,7 @@ impl Training {
             if let Some(start) = of.step_start.replace(at) {
                 step(start, at, samples, None);
             }
+            self.progress.count_rows(samples);
         }
         self.progress.forget_updates();
     }

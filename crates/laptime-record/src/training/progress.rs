@@ -76,6 +76,10 @@ impl Progress {
         if let Some(start) = self.step_start.replace(at) {
             step(start, at, samples, None);
         }
+        self.count_rows(samples);
+    }
+
+    pub(super) fn count_rows(&mut self, samples: u32) {
         self.epoch_samples += u64::from(samples);
         self.largest_batch = self.largest_batch.max(samples);
     }
@@ -118,7 +122,9 @@ impl Progress {
 
 impl Training {
     /// Begins a fit with its first optimizer, unless the user's own is open: that one only lacks the facts.
-    pub fn begin_fit(&mut self, optimizer: Address, facts: FitFacts) {
+    ///
+    /// Rows that a loader cannot tell are counted in the first epoch.
+    pub fn begin_fit(&mut self, optimizer: Address, facts: FitFacts, counts_rows: bool) {
         let training_pass = self.training_pass();
         let since = match training_pass {
             Some(pass) => self.pass_mark(pass),
@@ -126,7 +132,7 @@ impl Training {
         };
         self.progress = Progress {
             main_optimizer: Some(optimizer),
-            rows_known: training_pass.is_some(),
+            rows_known: training_pass.is_some() && !counts_rows,
             is_ours: !fit_is_open(),
             ..Progress::new()
         };

@@ -1,0 +1,23 @@
+//! Compiled: functions that train as a whole, so that what is inside them cannot be told apart.
+
+use std::collections::BTreeSet;
+
+use crate::report::{Finding, Report};
+
+/// The compiled functions of a run that train, each a stage.
+///
+/// The hooks tell the name of one with the fit it trains.
+pub(crate) fn compiled_functions(report: &Report) -> BTreeSet<&str> {
+    report.fits.iter().filter_map(|fit| fit.settings.get("compiled")).map(String::as_str).collect()
+}
+
+/// Why there is one stage where others have three.
+pub(crate) fn compiled(report: &Report) -> Option<Finding> {
+    let names: Vec<&str> = compiled_functions(report).into_iter().collect();
+    let one = if names.len() == 1 { "is a compiled function" } else { "are compiled functions" };
+    let text = format!(
+        "{} {one}: forward, backward and optimizer run inside it and cannot be told apart",
+        names.join(" and ")
+    );
+    (!names.is_empty()).then_some(Finding { id: "compiled", text })
+}

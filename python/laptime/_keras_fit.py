@@ -1,0 +1,268 @@
+"""One `Model.fit` of Keras as it is recorded: its facts, epochs, steps, waits, and its train function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from . import _guard, _native, _passes, _session, _training
+from ._native import enter, exit
+from ._samples import samples_of
+
+TRAIN_FUNCTION = "train_function"
+
+# What Keras calls accuracy, by kind of label.
+_ACCURACIES = frozenset(
+    {
+        "acc",
+        "accuracy",
+        "binary_accuracy",
+        "categorical_accuracy",
+        "sparse_categorical_accuracy",
+    }
+)
+
+
+class Fit:
+    """One `Model.fit` on the thread that takes its steps."""
+
+    __slots__ = (
+        "batch",
+        "epoch_samples",
+        "epoch_steps",
+        "is_ours",
+        "is_split",
+        "iterator",
+        "largest_batch",
+        "log",
+        "model",
+        "rows",
+        "sized",
+        "stage",
+        "train_function",
+    )
+
+    def __init__(self, model: Any) -> None:
+        _session.ensure_started()
+        _passes.settle()
+        _training.here.training.end_fit()
+        self.model = model
+        self.iterator: Any = None
+        self.log: _native.StepLog | None = None
+        self.epoch_samples = self.epoch_steps = self.largest_batch = 0
+        self.rows = self.batch = 0
+        self.sized = False
+        self.stage = _native.stage_id(TRAIN_FUNCTION)
+        self.train_function: Any = None
+        # The user's own `for epoch in laptime.epochs(…)` keeps its epochs.
+        self.is_ours = not _native.fit_is_open()
+        facts = {"framework": "keras", "label": model.name}
+        if self.is_ours:
+            _native.fit_begin(facts)
+        else:
+            _native.fit_update(facts)
+
+    def begin_training(self, callbacks: Any, frame: FrameType) -> None:
+        """Everything is prepared: what is known of the data is told, and the train function timed."""
+        import keras
+
+        facts: dict[str, Any] = {"backend": keras.backend.backend()}
+        if facts["backend"] != "torch" and not self.model.run_eagerly:
+            facts["compiled"] = TRAIN_FUNCTION
+        facts["epochs"] = callbacks.params.get("epochs")
+        facts["steps_per_epoch"] = callbacks.params.get("steps")
+        if self.model.optimizer is not None:
+            facts |= learning_facts(self.model.optimizer)
+        self.iterator = _epoch_iterator(frame)
+        if self.iterator is not None:
+            facts |= _array_facts(self.iterator)
+            _guard.replace(type(self.iterator), "__next__", _make_next)
+        self.rows, self.batch = facts.get("rows", 0), facts.get("batch", 0)
+        _native.fit_update(facts)
+        self._time_train_function()
+
+    # Epochs.
+
+    def begin_epoch(self) -> None:
+        """An epoch begins with its callbacks' `on_epoch_begin`."""
+        self.end_pass()
+        if self.model.train_function is not self.train_function:
+            # A callback has compiled the model anew.
+            self._time_train_function()
+        if self.is_ours:
+            _native.epoch_begin()
+        self.epoch_samples = self.epoch_steps = 0
+        self.log = _native.StepLog()
+
+    def end_pass(self) -> None:
+        """The pass over the data has ended, if it has not before."""
+        log, self.log = self.log, None
+        if log is None:
+            return
+        log.end()
+        if self.is_ours:
+            _native.epoch_end()
+        self._tell_size()
+
+    def end_epoch(self, logs: dict[str, Any]) -> None:
+        """Tells how well the epoch went, evaluation included."""
+        self.end_pass()
+        for name, value in logs.items():
+            apart, plain = ("validation_", name[4:]) if name.startswith("val_") else ("", name)
+            kind = "accuracy" if plain in _ACCURACIES else plain
+            if kind in ("loss", "accuracy"):
+                _session.measured(apart + kind, value)
+
+    def _tell_size(self) -> None:
+        """What only the first pass shows: the size of a model that is built late, and rows nobody counted."""
+        if self.sized:
+            return
+        self.sized = True
+        facts = {"parameters": count_parameters(self.model.trainable_weights)}
+        if not self.rows and self.epoch_samples:
+            facts |= {"rows": self.epoch_samples, "batch": self.largest_batch}
+        _native.fit_update(facts)
+
+    def end(self) -> None:
+        """The fit has ended, or failed."""
+        self.end_pass()
+        self._restore_train_function()
+        if self.is_ours:
+            _native.fit_end()
+
+    # Steps.
+
+    def take(self, samples: int, steps: int) -> None:
+        """Counts a step; Keras may fuse several into one call."""
+        self.epoch_samples += samples
+        self.epoch_steps += steps
+        if samples > self.largest_batch:
+            self.largest_batch = samples
+
+    @_guard.safely
+    def ran_out(self) -> None:
+        """There is no further batch."""
+        if self.log is not None:
+            self.log.ran_out()
+        self.end_pass()
+
+    def _time_train_function(self) -> None:
+        original = self.model.train_function
+        timed = getattr(original, "_laptime_timed", None)
+        if timed is not None:
+            # Left by a fit that failed.
+            original = original._laptime_original
+        self.train_function = self.model.train_function = self._timed(original)
+
+    def _restore_train_function(self) -> None:
+        ours = self.train_function
+        if ours is not None and self.model.train_function is ours:
+            self.model.train_function = ours._laptime_original
+
+    def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        split = None
+        self.is_split = False
+        if type(self.iterator).__name__ == "TFEpochIterator":
+            from ._keras_split import Split
+
+            split = Split.of(self, original)
+            self.is_split = split is not None
+
+        def train_function(*args: Any) -> Any:
+            if self.log is None:
+                return original(*args)
+            if split is not None and split.is_ready(args[0]):
+                return split.run(args[0])
+            self.take_unseen(args[-1])
+            enter(self.stage)
+            try:
+                return original(*args)
+            except StopIteration:
+                self.ran_out()
+                raise
+            finally:
+                exit(self.stage)
+
+        train_function._laptime_timed = True  # type: ignore[attr-defined]
+        train_function._laptime_original = original  # type: ignore[attr-defined]
+        return train_function
+
+    @_guard.safely
+    def take_unseen(self, data: Any) -> None:
+        """Counts the samples of a step whose batch is in a list, or is fetched inside the train function."""
+        if isinstance(data, list):
+            self._take_fused(sum(samples_of(batch) for batch in data), len(data))
+            return
+        steps, batches = self.iterator.steps_per_execution, self.iterator.num_batches
+        if batches is not None:
+            steps = min(steps, batches - self.epoch_steps)
+        samples = steps * (self.batch or samples_of(getattr(data, "element_spec", None)))
+        if self.rows:
+            samples = min(samples, self.rows - self.epoch_samples)
+        self._take_fused(samples, steps)
+
+    def _take_fused(self, samples: int, steps: int) -> None:
+        self.take(samples, steps)
+        if self.log is not None:
+            self.log.takes(samples, steps)
+
+
+def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
+    from .keras import here
+
+    def __next__(self: Any) -> Any:
+        fit = here.fit
+        if fit is None or fit.iterator is not self or fit.log is None:
+            return original(self)
+        log = fit.log
+        if fit.is_split and 0 < fit.epoch_steps != self.num_batches:
+            # Only the first and the last turn do more than to hand out the dataset's iterator.
+            log.turn()
+            return original(self)
+        log.request()
+        try:
+            item = original(self)
+        except BaseException:
+            fit.ran_out()
+            raise
+        log.arrived(0)
+        return item
+
+    return __next__
+
+
+def _epoch_iterator(frame: FrameType | None) -> Any:
+    """What `fit` iterates; its frame is the only place that holds it."""
+    while frame is not None:
+        if frame.f_code.co_name == "fit" and "epoch_iterator" in frame.f_code.co_varnames:
+            return frame.f_locals.get("epoch_iterator")
+        frame = frame.f_back
+    return None
+
+
+def _array_facts(iterator: Any) -> dict[str, Any]:
+    """Rows and batch size, where the data is held in arrays and all of it makes an epoch."""
+    adapter = iterator.data_adapter
+    batch, batches = adapter.batch_size, adapter.num_batches
+    if batch is None or batches is None or iterator.steps_per_epoch is not None:
+        return {}
+    rows = batch * batches
+    if adapter.has_partial_batch:
+        rows += adapter.partial_batch_size - batch
+    return {"rows": rows, "batch": batch}
+
+
+def learning_facts(optimizer: Any) -> dict[str, Any]:
+    """The optimizer's kind, and its rate where that is a number."""
+    facts: dict[str, Any] = {"optimizer": type(optimizer).__name__}
+    rate = getattr(optimizer, "_learning_rate", None)
+    if hasattr(rate, "numpy"):
+        facts["lr"] = f"{float(rate.numpy()):g}"
+    return facts
+
+
+def count_parameters(weights: Any) -> int:
+    """Numbers that training changes."""
+    return sum(math.prod(weight.shape) for weight in weights)

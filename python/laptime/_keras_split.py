@@ -1,0 +1,101 @@
+"""Split: waits for a batch and then trains on it, where Keras does both inside one compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import _guard
+from ._native import enter, exit
+from ._samples import samples_of
+
+if TYPE_CHECKING:
+    from ._keras_fit import Fit
+
+
+class Split:
+    """Keras' train function in two parts, so that the wait for data can be told from the training.
+
+    Keras compiles the request for a batch and the step on it into one function. The same step is compiled
+    here with the batch as its input: the same operations on the same shapes in the same order. Where that
+    cannot be done, as over several devices, Keras' own function is used and the wait stays inside.
+    """
+
+    __slots__ = ("compiled", "fit", "iterator", "next", "original")
+
+    def __init__(self, fit: Fit, original: Callable[..., Any]) -> None:
+        self.fit = fit
+        self.original = original
+        self.iterator: Any = None
+        self.compiled: Any = None
+        self.next: Any = None
+
+    @classmethod
+    def of(cls, fit: Fit, original: Callable[..., Any]) -> Split | None:
+        """`None` where the model has a train function of its own, or several steps are one."""
+        import keras
+
+        kind = type(fit.model)
+        own = ("make_train_function", "_make_function")
+        is_keras = all(getattr(kind, name) is getattr(keras.Model, name, None) for name in own)
+        if not is_keras or fit.iterator.steps_per_execution != 1:
+            return None
+        return cls(fit, original)
+
+    def is_ready(self, iterator: Any) -> bool:
+        """Whether the step is compiled for this iterator's batches; compiles it if it can be."""
+        if iterator is not self.iterator:
+            self.iterator = iterator
+            self.compiled = self._compiled_for(iterator)
+        return self.compiled is not None
+
+    @_guard.safely
+    def _compiled_for(self, iterator: Any) -> Any:
+        import tensorflow as tf
+
+        from . import tensorflow as hooks
+
+        if type(iterator) is not hooks.iterator_type():
+            return None
+        self.next = hooks.plain_next()
+        original = self.original
+        if self.fit.model.run_eagerly:
+            return lambda data: original((data,))
+        spec = iterator.element_spec
+        known = self.original.__dict__.setdefault("_laptime_compiled", [])
+        for of, compiled in known:
+            if of == spec:
+                return compiled
+        enter(self.fit.stage)
+        try:
+            compiled = tf.function(
+                lambda data: original((data,)), input_signature=[spec], autograph=False
+            )
+            compiled.get_concrete_function()
+        finally:
+            exit(self.fit.stage)
+        known.append((spec, compiled))
+        return compiled
+
+    def run(self, iterator: Any) -> Any:
+        """Waits for a batch and trains on it."""
+        fit = self.fit
+        log = fit.log
+        log.wait()
+        try:
+            data = self.next(iterator)
+        except BaseException:
+            fit.ran_out()
+            raise
+        log.arrived(self._count(data) or 0)
+        enter(fit.stage)
+        try:
+            return self.compiled(data)
+        finally:
+            exit(fit.stage)
+
+    @_guard.safely
+    def _count(self, data: Any) -> int:
+        samples = samples_of(data)
+        self.fit.take(samples, 1)
+        return samples

@@ -1,0 +1,372 @@
+"""TensorFlow without a line of code: loops over `tf.data` with a `GradientTape`, eager or compiled.
+
+Attached by the start-up hook when TensorFlow is imported. What Keras does inside `fit` is `laptime.keras`'.
+Inside a `tf.function` nothing can be timed: a call of it is one stage, named like the function. What it is
+for, training or evaluation, is seen while TensorFlow traces it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from . import _guard, _loops, _native, _passes, _training
+from ._native import (
+    ask,
+    begin_backward,
+    begin_function,
+    begin_model,
+    end_backward,
+    end_call,
+    end_function,
+    end_wait,
+    enter,
+    exit,
+    is_inside,
+    take_batch,
+)
+from ._samples import samples_of
+from .keras import here as keras
+
+_BACKWARD = _native.stage_id("backward")
+_CHECKPOINT = _native.stage_id("checkpoint")
+_FORWARD = _native.stage_id("forward")
+_UNSETTLED = 1
+
+executing_eagerly = tf.executing_eagerly
+
+_attached = False
+
+
+class _Model:
+    """Stands for whatever a tape records: its calls are not all of one model."""
+
+
+_MODEL = _Model()
+
+
+class _Here(threading.local):
+    """What TensorFlow does on the calling thread."""
+
+    def __init__(self) -> None:
+        _native.know_module(_MODEL, "model")
+        _native.train_model(_MODEL)
+        self.in_tape = False
+        self.wants_samples = False
+        # The compiled function that is called, and by whom.
+        self.call: Call | None = None
+
+
+here = _Here()
+
+
+def attach() -> None:
+    """Attaches every hook once; what cannot attach is told in the run."""
+    global _attached
+    if _attached:
+        return
+    _attached = True
+    _training.DATA_FACTS.append((tf.data.Dataset, dataset_facts))
+    _guard.attach("tf.data", _attach_data)
+    _guard.attach("GradientTape", _attach_tape)
+    _guard.attach("tf.function", _attach_function)
+    _guard.attach("tf.train.Checkpoint", _attach_checkpoint)
+    atexit.register(end_training)
+
+
+@_guard.safely
+def end_training() -> None:
+    """The script ends, and with it what it trains."""
+    _guard.tell_troubles()
+    _passes.settle()
+    _training.here.training.end_fit()
+    _training.here.training.forget()
+    _loops.forget()
+
+
+# Data.
+
+
+def iterator_type() -> type:
+    """The iterator of a dataset on one device."""
+    from tensorflow.python.data.ops import iterator_ops
+
+    return iterator_ops.OwnedIterator
+
+
+def plain_next() -> Callable[[Any], Any]:
+    """TensorFlow's own `__next__`, for whoever times it himself."""
+    found: Any = iterator_type().__next__  # type: ignore[attr-defined]
+    return getattr(found, "__wrapped__", found)
+
+
+def _attach_data() -> None:
+    _guard.replace(tf.data.Dataset, "__iter__", _make_iter)
+    _guard.replace(iterator_type(), "__next__", _make_next)
+    _guard.replace(iterator_type(), "get_next", _make_next)
+
+
+def _is_scripts() -> bool:
+    """Whether the script itself does what is done here: not Keras, and not while a function is traced."""
+    return not keras.depth and executing_eagerly()
+
+
+def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __iter__(self: Any) -> Any:
+        if is_inside() or not _is_scripts():
+            return original(self)
+        ticket = _passes.begin_pass(self)
+        try:
+            iterator = original(self)
+        finally:
+            if ticket is not None:
+                end_wait()
+        _passes.keep(iterator, ticket)
+        return iterator
+
+    return __iter__
+
+
+def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __next__(self: Any) -> Any:
+        ticket = getattr(self, "_laptime_ticket", None)
+        if ticket is None or not _is_scripts():
+            return original(self)
+        ask(self)
+        try:
+            batch = original(self)
+        except BaseException as error:
+            end_wait()
+            if isinstance(error, (StopIteration, tf.errors.OutOfRangeError)):
+                _passes.linger(ticket)
+            raise
+        if take_batch(self, batch):
+            _native.count_samples(self, _samples(batch) or 0)
+        return batch
+
+    return __next__
+
+
+@_guard.safely
+def _samples(batch: Any) -> int:
+    return samples_of(batch)
+
+
+def dataset_facts(dataset: Any) -> dict[str, Any]:
+    """What a dataset tells of a fit; its rows are counted in the first epoch."""
+    batches = int(dataset.cardinality())
+    return {"steps_per_epoch": batches} if batches >= 0 else {}
+
+
+# Gradients.
+
+
+def _attach_tape() -> None:
+    _guard.replace(tf.GradientTape, "__enter__", _make_enter)
+    _guard.replace(tf.GradientTape, "__exit__", _make_exit)
+    _guard.replace(tf.GradientTape, "gradient", _make_gradient)
+
+
+def _make_enter(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __enter__(self: Any) -> Any:
+        if executing_eagerly():
+            _begin_tape(self)
+        return original(self)
+
+    return __enter__
+
+
+def _make_exit(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __exit__(self: Any, *error: Any) -> Any:
+        try:
+            return original(self, *error)
+        finally:
+            stage = self.__dict__.pop("_laptime_stage", None)
+            if stage is not None:
+                _end_tape(stage)
+
+    return __exit__
+
+
+@_guard.safely
+def _begin_tape(tape: Any) -> None:
+    if here.in_tape or is_inside():
+        return
+    if keras.depth:
+        if keras.fit is None:
+            return
+        enter(_FORWARD)
+        tape._laptime_stage = _FORWARD
+    else:
+        here.wants_samples = begin_model(_MODEL, True)
+        tape._laptime_stage = _FORWARD
+    here.in_tape = True
+
+
+@_guard.safely
+def _end_tape(stage: int) -> None:
+    here.in_tape = False
+    if keras.depth:
+        exit(stage)
+    else:
+        end_call()
+
+
+def _make_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
+    def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not executing_eagerly() or (keras.depth and keras.fit is None):
+            return original(self, *args, **kwargs)
+        if keras.depth:
+            enter(_BACKWARD)
+        else:
+            begin_backward()
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            if keras.depth:
+                exit(_BACKWARD)
+            else:
+                end_backward()
+
+    return gradient
+
+
+def see_model(model: Any, inputs: Any) -> None:
+    """A model is called while a tape records: it is trained."""
+    if here.wants_samples:
+        here.wants_samples = False
+        _native.take_samples(samples_of(inputs))
+    training = _training.here.training
+    if id(model) not in training.modules:
+        training.see_module(model, "model")
+        training.see_model(model)
+
+
+# Compiled functions.
+
+
+class Call:
+    """A compiled function as it is known from its tracing, and the call of it that is under way."""
+
+    __slots__ = ("calls_model", "frame", "inputs", "is_known", "name", "optimizer", "stage", "weak")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.stage = _native.stage_id(name)
+        self.is_known = False
+        self.calls_model = False
+        self.weak: weakref.ref[Any] | None = None
+        self.optimizer: Any = None
+        self.frame: Any = None
+        self.inputs: Any = None
+
+    @property
+    def evaluates(self) -> bool:
+        return self.is_known and self.calls_model and self.weak is None
+
+    def begin(self, frame: Any, inputs: Any) -> None:
+        begin_function(self.stage, not self.is_known or self.weak is not None)
+        self.frame, self.inputs = frame, inputs
+        here.call = self
+        optimizer = self.weak() if self.weak is not None else None
+        if optimizer is not None:
+            self.update(optimizer)
+
+    def update(self, optimizer: Any) -> None:
+        """The function trains with this optimizer, as its tracing shows or has shown."""
+        if self.optimizer is not None:
+            return
+        self.optimizer = optimizer
+        if self.weak is None:
+            self.weak = weakref.ref(optimizer)
+        if not _native.has_passes():
+            _native.take_samples(samples_of(self.inputs))
+        if _native.begin_compiled_update(optimizer) == _UNSETTLED:
+            _training.here.training.settle_update(optimizer, self.frame)
+
+    def end(self) -> None:
+        here.call = None
+        end_function(self.stage)
+        optimizer, self.optimizer = self.optimizer, None
+        self.frame = self.inputs = None
+        if optimizer is not None:
+            _native.end_compiled_update(optimizer)
+            _training.here.training.count_parameters(optimizer)
+            if not self.is_known:
+                _native.fit_update({"compiled": self.name})
+        elif not self.is_known and self.calls_model:
+            # An evaluation, as has turned out: the pass it is in is one from its begin on.
+            begin_model(_MODEL, False)
+            end_call()
+        self.is_known = True
+
+
+def _attach_function() -> None:
+    _guard.replace(type(tf.function(lambda: None)), "__call__", _make_call)
+
+
+def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_inside() or not _is_scripts() or self._run_functions_eagerly:
+            return original(self, *args, **kwargs)
+        call = self.__dict__.get("_laptime_call") or _see_function(self)
+        if call is None:
+            return original(self, *args, **kwargs)
+        if call.evaluates:
+            begin_model(_MODEL, False)
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                end_call()
+        _begin_call(call, sys._getframe(1), args or tuple(kwargs.values()))
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            _end_call(call)
+
+    return __call__
+
+
+@_guard.safely
+def _see_function(function: Any) -> Call:
+    call = function.__dict__["_laptime_call"] = Call(function.__name__)
+    return call
+
+
+@_guard.safely
+def _begin_call(call: Call, frame: Any, inputs: Any) -> None:
+    call.begin(frame, inputs)
+
+
+@_guard.safely
+def _end_call(call: Call) -> None:
+    call.end()
+
+
+# Saving.
+
+
+def _attach_checkpoint() -> None:
+    for kind in (tf.train.Checkpoint, tf.train.CheckpointManager):
+        _guard.replace(kind, "save", _make_save)
+
+
+def _make_save(original: Callable[..., Any]) -> Callable[..., Any]:
+    def save(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _is_scripts():
+            return original(self, *args, **kwargs)
+        _passes.settle()
+        enter(_CHECKPOINT)
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            exit(_CHECKPOINT)
+            _native.see_activity()
+
+    return save

@@ -1,0 +1,166 @@
+"""Scripts written like tutorials: the same with hooks as without, and counted right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Ending, Recorded, run_both
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit does, by hand."""
+
+    # (steps, samples) of each epoch.
+    epochs: list[tuple[int, int]]
+    framework: str
+    rows: int | None = None
+    batch: int | None = None
+    parameters: int | None = None
+    # Stages that take time in its epochs, and nothing else does.
+    stages: set[str] = field(default_factory=set)
+
+
+KERAS = {"data_wait", "train_function"}
+LOOP = {"forward", "backward", "optimizer"}
+IGNORED = {"unaccounted"}
+
+
+def keras_fit(count: int, steps: int, samples: int, **known: Any) -> Fit:
+    return Fit([(steps, samples)] * count, "keras", **({"stages": KERAS} | known))
+
+
+def check(recorded: Recorded, bare: Ending, expected: list[Fit]) -> None:
+    """The same result, the right numbers, ledgers that close, and times that the script's clock confirms."""
+    assert recorded.ending.code == bare.code == 0, recorded.ending.stderr[-3000:]
+    assert recorded.ending.stdout == bare.stdout
+    for word in ("Warning", "Exception ignored", "AutoGraph"):
+        assert recorded.ending.stderr.count(word) == bare.stderr.count(word)
+    assert len(recorded.run.fits) == len(expected)
+    for at, fit in enumerate(expected):
+        check_fit(recorded, at, fit)
+    check_closing(recorded)
+    check_clock(recorded)
+
+
+def check_fit(recorded: Recorded, at: int, expected: Fit) -> None:
+    told, epochs = recorded.run.fits[at], recorded.epochs(at)
+    assert [(epoch["steps"], epoch["samples"]) for epoch in epochs] == expected.epochs, at
+    assert told["framework"] == expected.framework, at
+    assert told["rows"] == expected.rows, at
+    assert told["batch"] == expected.batch, at
+    assert told["parameters"] == expected.parameters, at
+    assert not [name for name in told["settings"] if name.startswith("hook_off")], told
+    found = {name for epoch in epochs for name, took in epoch["stages"].items() if took > 0}
+    assert found - IGNORED == expected.stages, at
+
+
+def check_closing(recorded: Recorded) -> None:
+    total = sum(row["seconds"] for row in recorded.run.ledger)
+    assert total == pytest.approx(recorded.run.wall_s, rel=0.001)
+    for epoch in recorded.run.epochs:
+        assert sum(epoch["stages"].values()) == pytest.approx(epoch["wall_s"], rel=0.001, abs=1e-6)
+
+
+def check_clock(recorded: Recorded) -> None:
+    """Every epoch against the script's own clock, which is read near its begin and its end."""
+    assert recorded.clock
+    for epoch, told in zip(recorded.run.epochs, recorded.clock, strict=False):
+        found, most, least = epoch["wall_s"], told["took"], told.get("least", told["took"])
+        # What kept the thread from its work between two readings only one of the clocks sees.
+        slack = 0.002 + told["ready"] + told["collected"]
+        assert least * 0.98 - slack <= found <= most * 1.02 + slack, (epoch, told)
+
+
+def test_three_dataset_sizes_make_three_fits_and_a_law(tmp_path: Path) -> None:
+    bare, recorded = run_both(["regression.py"], tmp_path)
+    sized = {"batch": 100, "parameters": 5121}
+    expected = [keras_fit(4, rows // 100, rows, rows=rows, **sized) for rows in (2000, 4000, 8000)]
+    check(recorded, bare, expected)
+    law = recorded.report["law"]
+    assert (law["x"], law["y"]) == ("rows", "epoch_s")
+    assert [x for x, _ in law["points"]] == [2000, 4000, 8000]
+    # Three calls of `evaluate` after the fits.
+    assert recorded.count("evaluate") == 3
+    assert all(epoch["loss"] > 0 for epoch in recorded.run.epochs)
+    assert recorded.count("train_function") >= 4 * (20 + 40 + 80)
+    assert "train_function is a compiled function" in str(recorded.run).replace("\n  ", " ")
+
+
+def test_three_batch_sizes_with_validation_make_a_law_of_the_batch(tmp_path: Path) -> None:
+    bare, recorded = run_both(["batches.py"], tmp_path)
+    sizes = ((30, 67), (60, 34), (120, 17))
+    sized = {"rows": 2000, "parameters": 321}
+    expected = [keras_fit(3, steps, 2000, batch=batch, **sized) for batch, steps in sizes]
+    check(recorded, bare, expected)
+    law = recorded.report["law"]
+    assert (law["x"], law["y"]) == ("batch", "step_s")
+    # The validation after each epoch is no part of it.
+    assert recorded.count("evaluate") == 9
+
+
+def test_pipelines_loops_callbacks_and_odd_fits(tmp_path: Path) -> None:
+    scripts = ["pipeline.py", "tape.py", "tape.py+compiled", "slices.py", "callbacks.py", "odd.py"]
+    bare, recorded = run_both(["several.py", *scripts], tmp_path)
+    million = keras_fit(1, 200, 1_000_000, rows=1_000_000, batch=5000, parameters=13)
+    asked = keras_fit(3, 20, 100_000, rows=100_000, batch=5000, parameters=13)
+    tape = {"rows": 200, "batch": 32, "parameters": 3284}
+    sliced = {"rows": 90, "batch": 30, "stages": LOOP}
+    watched = {"checkpoint", "tensorboard"}
+    odd = {"rows": 250, "batch": 25, "parameters": 19}
+    within = Fit([(10, 250), (3, 75)], "keras", stages=KERAS | {"evaluate"}, **odd)
+    failed = Fit([(10, 250), (4, 100)], "keras", stages=KERAS, **odd)
+    expected = [
+        million,
+        asked,
+        Fit([(7, 200)] * 3, "tensorflow", stages=LOOP | {"data_wait"}, **tape),
+        Fit([(7, 200)] * 3, "tensorflow", stages={"data_wait", "train_step"}, **tape),
+        Fit([(3, 90)] * 3, "tensorflow", parameters=33, **sliced),
+        Fit([(3, 90)] * 3, "tensorflow", parameters=65, **sliced),
+        keras_fit(3, 10, 320, rows=320, batch=32, parameters=113, stages=KERAS | watched),
+        keras_fit(2, 10, 250, **odd),
+        keras_fit(2, 10, 250, **odd, stages=KERAS | LOOP),
+        keras_fit(2, 10, 250, **odd),
+        keras_fit(2, 10, 250, **odd),
+        within,
+        failed,
+        keras_fit(2, 10, 250, **odd),
+    ]
+    check(recorded, bare, expected)
+    # Three epochs of each of two loops and of a fit with callbacks end with a test or a validation, two of
+    # another fit too, and one of those has a second within it.
+    assert recorded.count("evaluate") == 12
+    settings = [fit["settings"].get("compiled") for fit in recorded.run.fits]
+    assert settings[2:5] == [None, "train_step", None]
+
+
+def test_on_torch_nothing_is_counted_twice(tmp_path: Path) -> None:
+    bare, recorded = run_both(["torch_backend.py"], tmp_path)
+    stages = KERAS | {"forward", "backward", "optimizer"}
+    sized = {"batch": 32, "parameters": 41, "stages": stages}
+    expected = [
+        keras_fit(3, 4, 100, rows=100, **sized),
+        keras_fit(3, 7, 200, rows=200, **sized),
+    ]
+    check(recorded, bare, expected)
+    assert recorded.count("evaluate") == 7
+
+
+def test_a_callback_records_its_fit_without_laptime_run(tmp_path: Path) -> None:
+    bare, recorded = run_both(["callback.py"], tmp_path, hooked=False)
+    check(recorded, bare, [keras_fit(2, 3, 150, rows=150, batch=50, parameters=19)])
+    assert recorded.count("evaluate") == 2
+
+
+def test_estimators_of_scikit_learn_are_fits(tmp_path: Path) -> None:
+    bare, recorded = run_both(["estimators.py"], tmp_path)
+    assert recorded.ending.code == bare.code == 0, recorded.ending.stderr
+    assert recorded.ending.stdout == bare.stdout
+    told = [(fit["label"], fit["rows"], fit["framework"]) for fit in recorded.run.fits]
+    assert told == [("Pipeline", 300, "sklearn"), ("GridSearchCV", 200, "sklearn")]
+    assert recorded.count("fit") == 2
+    check_closing(recorded)
