@@ -59,6 +59,7 @@ TYPES = {
     "stage_id": "int",
     "status": "str",
     "tensor": "type",
+    "trains": "bool",
     "value": "float",
 }
 OWN_TYPES = {

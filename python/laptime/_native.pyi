@@ -36,6 +36,18 @@ class EpochFeed:
 
     def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
 
+class StepLog:
+    """One loop over batches, told by a hook that sees it from outside."""
+
+    def __new__(cls) -> StepLog: ...
+    def request(self) -> None: ...
+    def turn(self) -> None: ...
+    def wait(self) -> None: ...
+    def arrived(self, samples: int) -> None: ...
+    def takes(self, samples: int, steps: int) -> None: ...
+    def ran_out(self) -> None: ...
+    def end(self) -> None: ...
+
 def arm(options: dict[str, object] | None = None) -> None:
     """Starts recording with the first thing that is recorded."""
 
@@ -59,14 +71,23 @@ def begin_backward() -> None:
 def begin_call(module: object, /) -> bool | int | None:
     """A module is called: `None` when that is no stage, `True` when it has begun, else what is wanted first."""
 
+def begin_compiled_update(optimizer: object) -> int:
+    """A compiled function updates the optimizer's model: 0 begun, 1 settle first."""
+
+def begin_function(stage_id: int, may_train: bool) -> None:
+    """A compiled function is called, outermost; `may_train` unless it is known not to."""
+
+def begin_model(model: object, trains: bool) -> bool:
+    """A model is called, outermost, to be trained or not; says whether the samples of its input are wanted."""
+
 def begin_pass(loader: object, in_eval_mode: bool) -> int:
     """A pass over a loader begins, and the wait for its first batch; gives the pass' number."""
 
 def begin_pass_epoch() -> bool:
     """The pass that brought this step's data is an epoch from its begin on; `False` without one."""
 
-def begin_training(optimizer: object, facts: dict[str, object]) -> None:
-    """Begins a fit with its first optimizer, unless the user's own is open."""
+def begin_training(optimizer: object, facts: dict[str, object], counts_rows: bool) -> None:
+    """Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted."""
 
 def begin_update(optimizer: object, /) -> int:
     """An optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another."""
@@ -85,6 +106,12 @@ def end_backward() -> None:
 
 def end_call() -> None:
     """The outermost call has ended."""
+
+def end_compiled_update(optimizer: object) -> None:
+    """The compiled function has updated the model."""
+
+def end_function(stage_id: int) -> None:
+    """The compiled function has returned."""
 
 def end_pass(pass_id: int, in_eval_mode: bool) -> None:
     """The data has ended, or the loop was left."""
@@ -128,6 +155,9 @@ def fit_begin(facts: dict[str, object] | None = None) -> int:
 def fit_end() -> None:
     """Ends this thread's fit."""
 
+def fit_is_open() -> bool:
+    """Whether a fit is open on this thread."""
+
 def fit_update(facts: dict[str, object]) -> None:
     """Adds what is now known of this thread's fit."""
 
@@ -157,6 +187,9 @@ def is_active() -> bool:
 
 def is_counted() -> bool:
     """Whether steps are told by a pass over a loader, or by the user's `batches`."""
+
+def is_inside() -> bool:
+    """Whether this thread is inside a call that is a stage already."""
 
 def iterate(pass_id: int, iterator: object) -> None:
     """The batches of a pass come from this iterator."""

@@ -58,7 +58,8 @@ fn what_cannot_be_exported_so_is_refused() {
     };
     insta::assert_snapshot!(refused("report --dir . --export tensorbord x"), @r"
     error: could not export as `tensorbord`
-      because: there is no format `tensorbord`; there is tensorboard
+      because: there is no format `tensorbord`; there are tensorboard, speedscope,
+        collapsed
       hint: did you mean `--export tensorboard`?
     ");
     assert!(refused("report --dir . --export tensorboard").contains("--export"));
