@@ -1,11 +1,11 @@
 # `make test` runs everything; `make check` is what to run before each commit.
 # They need a Rust toolchain (1.95 or newer), and the tests of the Python package Python 3.11 or newer:
-# what those need besides (torch, about 5 GB) goes into an environment in the user's cache folder, once.
+# what those need besides (torch and TensorFlow, about 8 GB) goes into an environment in the user's cache folder, once.
 
 # One profile everywhere, so that Burn, which takes minutes, is built once.
 CARGO_FLAGS := --release --workspace --locked
 
-.PHONY: test check fmt clippy doc direction rust-test python-test bench
+.PHONY: test check fmt clippy doc direction rust-test python-test browser bench
 
 test: check rust-test python-test
 
@@ -37,7 +37,14 @@ $(PYTHON_STAMP): $(PYTHON_NEEDS)
 	$(VENV)/bin/pip install --quiet --requirement $(PYTHON_NEEDS)
 	touch $@
 
-python-test: $(PYTHON_STAMP)
+# TensorBoard's page is looked at in a real browser: Debian's, where it may be installed, else that test is skipped.
+browser:
+	@command -v chromium >/dev/null || \
+	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1; } || \
+	echo "no Chromium here: the test of TensorBoard's page is skipped"
+
+python-test: $(PYTHON_STAMP) browser
 	rm -rf dist
 	$(VENV)/bin/maturin build --quiet --release --locked --out dist
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/laptime-*.whl

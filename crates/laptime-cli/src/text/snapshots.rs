@@ -175,6 +175,12 @@ fn several_fits_and_their_law() {
 }
 
 #[test]
+fn the_summary_of_several_fits_has_their_law() {
+    let text = summary_text(&sample::several(), KEPT, &Style::default());
+    assert!(text.contains("\nlaw: epoch time = 900 us + 37.4 us × rows   (95 %: 37.1–37.7 us)\n"), "{text}");
+}
+
+#[test]
 fn the_summary_after_a_run() {
     insta::assert_snapshot!(summary_text(&sample::with_workers(), KEPT, &Style::default()), @r"
         laptime  mlp  3 epochs  12.4 s   waiting for data 4.5 %

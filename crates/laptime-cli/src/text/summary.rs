@@ -1,7 +1,7 @@
 //! The summary after `laptime run`: the laps, the verdict and where the run is; the report has the rest.
 
 use laptime_analyse::Report;
-use laptime_core::Status;
+use laptime_core::{Status, display_name};
 
 use super::epochs::epochs_text;
 use super::facts::used_text;
@@ -12,6 +12,7 @@ use super::report::{ended, epochs_done, explained, not_kept, status_word, verdic
 use super::style::{Emphasis, Style};
 use super::units;
 use super::workers::loader_line;
+
 use super::wrap::{shortened, shown, wrapped};
 
 /// The summary as text, its tables apart by an empty line. `kept` is where the run is kept on disk.
@@ -21,6 +22,7 @@ pub(crate) fn summary_text(report: &Report, kept: Option<&str>, style: &Style) -
     let conclusion = [
         warnings(report, style),
         verdict(report, style),
+        law_line(report).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
         loader_line(report).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
         ended(&ending(report, kept, style)),
     ];
@@ -56,6 +58,11 @@ fn waiting(report: &Report) -> Option<f64> {
     let passes: f64 = report.epochs.iter().map(|epoch| epoch.wall_s).sum();
     let waited: f64 = report.epochs.iter().filter_map(|epoch| epoch.stages.get("data_wait")).sum();
     (passes > 0.0).then(|| waited / passes)
+}
+
+/// What the fits of a script that trains on several sizes tell together.
+fn law_line(report: &Report) -> Option<String> {
+    report.law.as_ref().map(|law| format!("law: {}", display_name(&law.text)))
 }
 
 /// The stages of a command that recorded any, else what it used.
