@@ -2,19 +2,17 @@
 
 Steps take about 1 ms. Every way to measure has a training process of its own, as its users would start it:
 zero-code hooks under `laptime run`, Keras' own TensorBoard callback, and the profiler behind that, beside
-the bare fit. All are started anew for each pair; within a pair they take turns, an epoch each.
+the bare fit.
 """
 
 from __future__ import annotations
 
-import os
-import socket
 import statistics
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from turns import take_turns
 
 PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
 STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 500
@@ -47,48 +45,11 @@ def main() -> None:
     ]
     for pair in range(PAIRS):
         # Whoever comes first in one pair comes last in the next.
-        take_turns(ways if pair % 2 == 0 else ways[::-1])
+        order = ways if pair % 2 == 0 else ways[::-1]
+        found = take_turns({way.name: way.command for way in order}, TURNS)
+        for way in ways:
+            way.least.append(found[way.name])
     show(ways)
-
-
-def take_turns(ways: list[Way]) -> None:
-    """One pair: a new process for each way, and the least of its turns."""
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        socket.create_server(("127.0.0.1", 0)) as server,
-    ):
-        # One that cannot start must not be waited for.
-        server.settimeout(180)
-        port = server.getsockname()[1]
-        own = {"LAPTIME_DIR": folder, "LAPTIME_QUIET": "1", "OMP_NUM_THREADS": "1"}
-        workers = [
-            subprocess.Popen(
-                way.command(port),
-                env=os.environ | own,
-                cwd=folder,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            for way in ways
-        ]
-        told = {}
-        for _ in ways:
-            stream = server.accept()[0].makefile("rw")
-            told[stream.readline().strip()] = stream
-        blocks: dict[str, list[tuple[float, float]]] = {way.name: [] for way in ways}
-        for _ in range(TURNS):
-            for way in ways:
-                stream = told[way.name]
-                print("go", file=stream, flush=True)
-                wall, cpu = map(float, stream.readline().split())
-                blocks[way.name].append((wall, cpu))
-        for stream in told.values():
-            stream.close()
-        for worker in workers:
-            worker.wait()
-    for way in ways:
-        walls, cpus = zip(*blocks[way.name], strict=True)
-        way.least.append((min(walls), min(cpus)))
 
 
 def show(ways: list[Way]) -> None:

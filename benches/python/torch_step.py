@@ -2,22 +2,18 @@
 
 Every way to measure has a training process of its own, as its users would start it, so that nothing is
 patched back and forth: zero-code hooks under `laptime run` and traceml-ai under `traceml run` beside the
-bare step; a `with` around each of its five parts beside an empty one. Two processes of one and the same
-script differ by some per cent for good, by where their memory happens to lie, so all are started anew for each
-pair; within a pair they take turns, a block of steps each. What is not installed is left out.
+bare step; a `with` around each of its five parts beside an empty one. What is not installed is left out.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import os
-import socket
 import statistics
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from turns import take_turns
 
 PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
 STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 500
@@ -69,45 +65,10 @@ def ways() -> list[Way]:
 def main() -> None:
     compared = ways()
     for _ in range(PAIRS):
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            take_turns(compared, folder)
+        found = take_turns({way.name: way.command for way in compared}, TURNS)
+        for way in compared:
+            way.least.append(found[way.name])
     show(compared)
-
-
-def take_turns(compared: list[Way], folder: str) -> None:
-    """One pair: a new process for each way, and the least of its turns."""
-    own = {"LAPTIME_DIR": folder, "LAPTIME_QUIET": "1", "OMP_NUM_THREADS": "1"}
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        # One that cannot start must not be waited for.
-        server.settimeout(120)
-        port = server.getsockname()[1]
-        workers = [
-            subprocess.Popen(
-                way.command(port),
-                env=os.environ | own,
-                cwd=folder,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            for way in compared
-        ]
-        told = {}
-        for _ in compared:
-            stream = server.accept()[0].makefile("rw")
-            told[stream.readline().strip()] = stream
-        blocks: dict[str, list[tuple[float, float]]] = {way.name: [] for way in compared}
-        for _ in range(TURNS):
-            for name, stream in told.items():
-                print("go", file=stream, flush=True)
-                wall, cpu = map(float, stream.readline().split())
-                blocks[name].append((wall, cpu))
-        for stream in told.values():
-            stream.close()
-    for worker in workers:
-        worker.wait()
-    for way in compared:
-        walls, cpus = zip(*blocks[way.name], strict=True)
-        way.least.append((min(walls), min(cpus)))
 
 
 def show(compared: list[Way]) -> None:

@@ -5,7 +5,7 @@ import io
 
 import keras
 import numpy as np
-from clock import EpochClock
+from epoch_clock import EpochClock
 
 keras.utils.set_random_seed(1)
 x = np.random.rand(2400, 8).astype("float32")

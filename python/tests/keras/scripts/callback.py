@@ -2,7 +2,7 @@
 
 import keras
 import numpy as np
-from clock import EpochClock
+from epoch_clock import EpochClock
 
 import laptime.keras
 

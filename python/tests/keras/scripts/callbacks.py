@@ -5,7 +5,7 @@ import tempfile
 
 import keras
 import numpy as np
-from clock import EpochClock
+from epoch_clock import EpochClock
 
 keras.utils.set_random_seed(5)
 random = np.random.default_rng(5)

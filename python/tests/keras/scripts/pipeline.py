@@ -1,7 +1,7 @@
 """A `tf.data` pipeline of a million rows; how many there are is not known beforehand."""
 
 import tensorflow as tf
-from clock import EpochClock
+from epoch_clock import EpochClock
 
 tf.keras.utils.set_random_seed(2)
 

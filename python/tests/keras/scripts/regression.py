@@ -2,7 +2,7 @@
 
 import keras
 import numpy as np
-from clock import EpochClock
+from epoch_clock import EpochClock
 
 keras.utils.set_random_seed(0)
 x = np.random.rand(8000, 13).astype("float32")

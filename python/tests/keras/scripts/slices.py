@@ -6,7 +6,7 @@ import time
 import keras
 import numpy as np
 import tensorflow as tf
-from clock import epoch_took, now
+from epoch_clock import epoch_took, now
 
 keras.utils.set_random_seed(4)
 x = np.random.rand(90, 6).astype("float32")

@@ -4,7 +4,7 @@ import sys
 import tempfile
 
 import tensorflow as tf
-from clock import epoch_took, now
+from epoch_clock import epoch_took, now
 
 tf.keras.utils.set_random_seed(3)
 compiled = "compiled" in sys.argv

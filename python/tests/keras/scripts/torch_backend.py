@@ -7,7 +7,7 @@ os.environ["KERAS_BACKEND"] = "torch"
 import keras
 import numpy as np
 import torch
-from clock import EpochClock
+from epoch_clock import EpochClock
 
 torch.set_num_threads(1)
 keras.utils.set_random_seed(9)
