@@ -26,6 +26,9 @@ impl Terminal {
         let own_terminal = move || {
             // SAFETY: calls that are allowed between fork and exec; standard input is the terminal.
             unsafe {
+                // Whoever was started in the background of a script ignores these, and so would its children.
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                libc::signal(libc::SIGQUIT, libc::SIG_DFL);
                 libc::setsid();
                 libc::ioctl(0, libc::TIOCSCTTY, 0);
                 libc::close(ours);
