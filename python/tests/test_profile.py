@@ -313,12 +313,23 @@ def test_where_memory_may_not_be_read_the_run_goes_on_and_says_why(tmp_path: Pat
     assert "cannot tell the hot functions of process" in told and "SYS_PTRACE" in told
 
 
-OTHER_PYTHONS = {
-    version: found
-    for version in ("3.12", "3.13")
-    if (found := next(iter(sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python"))), None))
-    or (found := shutil.which(f"python{version}"))
-}
+def other_pythons() -> dict[str, str]:
+    """Pythons of other versions that are installed; pyenv has names also for those that are not."""
+    found = {}
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    for version in ("3.12", "3.13"):
+        candidates = [*sorted(root.glob(f"versions/{version}.*/bin/python")), shutil.which(f"python{version}")]
+        works = (str(path) for path in candidates if path is not None and runs(str(path)))
+        if first := next(works, None):
+            found[version] = first
+    return found
+
+
+def runs(python: str) -> bool:
+    return subprocess.run([python, "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+OTHER_PYTHONS = other_pythons()
 
 
 @pytest.mark.skipif(not OTHER_PYTHONS, reason="no other Python is installed")
