@@ -8,7 +8,7 @@ use crate::report::{Finding, Report};
 ///
 /// The hooks tell the name of one with the fit it trains.
 pub(crate) fn compiled_functions(report: &Report) -> BTreeSet<&str> {
-    report.fits.iter().filter_map(|fit| fit.settings.get("compiled")).map(String::as_str).collect()
+    report.fits.iter().flat_map(|fit| &fit.compiled_functions).map(String::as_str).collect()
 }
 
 /// Why there is one stage where others have three.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{FIRST_USER_STAGE, StageId, Ticks, Timebase};
+use laptime_core::{StageId, Ticks, Timebase};
 
 use crate::lane::{Lane, SpanTimes};
 use crate::report::LedgerRow;
@@ -107,16 +107,37 @@ pub(crate) fn rows(
     shown.into_iter().map(row).collect()
 }
 
-/// Start-up, the stages of training, the user's own, what surrounds the training, and the rest.
-fn place(stage: StageId) -> (u8, StageId) {
-    let group = match stage {
-        StageId::UNACCOUNTED => 5,
-        StageId::BETWEEN_EPOCHS | StageId::TEAR_DOWN => 4,
-        StageId::OTHER => 3,
-        StageId(number) if number < FIRST_USER_STAGE => 1,
-        _ => 2,
-    };
-    (group, stage)
+/// The built-in stages in the order of the work; a user's own stand before what surrounds the training.
+const BEFORE_THE_USERS: [StageId; 13] = [
+    StageId::IMPORTS,
+    StageId::START_UP,
+    StageId::DATA_WAIT,
+    StageId::PREPARE,
+    StageId::HOST_TO_DEVICE,
+    StageId::FORWARD,
+    StageId::LOSS,
+    StageId::BACKWARD,
+    StageId::OPTIMIZER,
+    StageId::COMMUNICATION,
+    StageId::CALLBACKS,
+    StageId::EVALUATE,
+    StageId::CHECKPOINT,
+];
+const AFTER_THE_USERS: [StageId; 5] = [
+    StageId::OTHER,
+    StageId::GARBAGE_COLLECTION,
+    StageId::BETWEEN_EPOCHS,
+    StageId::TEAR_DOWN,
+    StageId::UNACCOUNTED,
+];
+
+fn place(stage: StageId) -> (usize, usize) {
+    let among = |stages: &[StageId]| stages.iter().position(|known| *known == stage);
+    match (among(&BEFORE_THE_USERS), among(&AFTER_THE_USERS)) {
+        (Some(at), _) => (0, at),
+        (_, Some(at)) => (2, at),
+        _ => (1, usize::from(stage.0)),
+    }
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ impl Process {
             Record::Stage { stage, name } => self.names.learn(*stage, name),
             Record::Thread { lane, name, started } => self.take_thread(*lane, name, *started),
             Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().learn(facts),
+            Record::Import { .. } => {}
             Record::Event { lane, event } => self.take_event(*lane, event),
             Record::State(state) => self.take_state(state),
             Record::Sample(sample) => self.take_sample(sample),
@@ -157,6 +158,7 @@ impl Process {
                 self.lane(number).take_span(stage, end.since(start), own, in_evaluate);
             }
             Event::Step { start, end, samples, loss } => self.take_step(number, (start, end), samples, loss),
+            Event::Cut { .. } => {}
             Event::Total(total) => self.lane(number).told.set(total),
             Event::Count { counter, amount, .. } => self.gauges.count(counter, amount),
             Event::Measured { metric, at, value } => {

@@ -132,6 +132,10 @@ pub struct FitSummary {
     pub label: String,
     /// What trained.
     pub framework: Option<String>,
+    /// The framework's version.
+    pub framework_version: Option<String>,
+    /// What the model is on.
+    pub device: Option<String>,
     /// Rows trained on in an epoch.
     pub rows: Option<u64>,
     /// Samples in a full batch.
@@ -142,6 +146,10 @@ pub struct FitSummary {
     pub epochs: u64,
     /// Epochs that were asked for.
     pub planned_epochs: Option<u64>,
+    /// Steps that were asked for in all, of a training without epochs.
+    pub planned_steps: Option<u64>,
+    /// Where the number of epochs or steps asked for was read.
+    pub plan_source: Option<String>,
     /// From its begin to its end.
     pub wall_s: f64,
     /// How long its epochs took.
@@ -158,6 +166,8 @@ pub struct FitSummary {
     pub metric: Option<MetricValue>,
     /// The goal it was to end at, and whether and when it did; absent without one.
     pub target: Option<TargetSummary>,
+    /// Compiled functions that train as a whole.
+    pub compiled_functions: Vec<String>,
     /// The remaining settings.
     pub settings: BTreeMap<String, String>,
 }

@@ -96,12 +96,12 @@ fn gradients_that_are_thrown_away_are_found_with_what_to_change() {
 
 #[test]
 fn a_compiled_function_is_computing_and_the_report_says_why_it_is_one_stage() {
-    let settings = [("compiled".to_owned(), "train_function".to_owned())].into();
+    let compiled_functions = vec!["train_function".to_owned()];
     let mut script = Script::new();
     let function = StageId(laptime_core::FIRST_USER_STAGE);
     script.records.push(Record::Stage { stage: function, name: "train_function".into() });
     let stages = [(StageId::DATA_WAIT, 2 * MS), (function, 98 * MS)];
-    train(&mut script, FitFacts { settings, ..FitFacts::default() }, 3, 20, &stages);
+    train(&mut script, FitFacts { compiled_functions, ..FitFacts::default() }, 3, 20, &stages);
     let found = script.close().report().findings;
     let expected = "computing is the limit: train_function takes 98 % of each step; waiting for data 2.0 %";
     assert_eq!(found[0].text, expected);

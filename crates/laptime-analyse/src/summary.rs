@@ -44,11 +44,15 @@ impl<'a> Standing<'a> {
             index,
             label: facts.label.clone(),
             framework: facts.framework.clone(),
+            framework_version: facts.framework_version.clone(),
+            device: facts.device.clone(),
             rows: facts.rows,
             batch: facts.batch,
             parameters: facts.parameters,
             epochs: fit.complete_epochs().count() as u64,
             planned_epochs: facts.epochs,
+            planned_steps: facts.steps,
+            plan_source: facts.plan_source.clone(),
             wall_s: self.timebase.seconds(fit.wall(self.end)),
             epoch_s: epoch_times(fit, self.timebase),
             stages: self.seconds(&fit.ledger(self.end, &self.totals, self.on_top)),
@@ -57,6 +61,7 @@ impl<'a> Standing<'a> {
             loss: fit.loss(),
             metric,
             target: target(fit, self.timebase),
+            compiled_functions: facts.compiled_functions.clone(),
             settings: facts.settings.clone(),
         }
     }

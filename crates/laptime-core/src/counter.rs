@@ -15,12 +15,19 @@ pub enum Counter {
     HostToDeviceBytes = 2,
     /// Bytes exchanged between ranks.
     BetweenRanksBytes = 3,
+    /// Tokens trained on, where the input tells them.
+    Tokens = 4,
 }
 
 impl Counter {
     /// Every counter, at the index that is its number.
-    pub const ALL: [Self; 4] =
-        [Self::FileReadBytes, Self::BatchBytes, Self::HostToDeviceBytes, Self::BetweenRanksBytes];
+    pub const ALL: [Self; 5] = [
+        Self::FileReadBytes,
+        Self::BatchBytes,
+        Self::HostToDeviceBytes,
+        Self::BetweenRanksBytes,
+        Self::Tokens,
+    ];
 
     /// The counter with this number; `None` for one from a newer version.
     #[must_use]
@@ -31,8 +38,8 @@ impl Counter {
     /// The counter with this name, as reports write it.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        const NAMES: [&str; 4] =
-            ["file_read_bytes", "batch_bytes", "host_to_device_bytes", "between_ranks_bytes"];
+        const NAMES: [&str; 5] =
+            ["file_read_bytes", "batch_bytes", "host_to_device_bytes", "between_ranks_bytes", "tokens"];
         NAMES.iter().position(|known| *known == name).map(|at| Self::ALL[at])
     }
 }

@@ -63,6 +63,13 @@ pub enum Event {
     },
     /// The totals of one stage on this thread since it began recording; a snapshot before a mark.
     Total(crate::StageTotal),
+    /// A moment between two steps at which the totals before it held: a lap of steps may be cut here.
+    ///
+    /// Trainings without epochs have these, so that analysis can choose the laps.
+    Cut {
+        /// When.
+        at: Ticks,
+    },
     /// Something was counted.
     Count {
         /// What.
@@ -93,6 +100,7 @@ impl Event {
             | Self::FitEnd { at, .. }
             | Self::EpochBegin { at, .. }
             | Self::EpochEnd { at, .. }
+            | Self::Cut { at }
             | Self::Count { at, .. }
             | Self::Measured { at, .. } => Some(at),
             Self::Total(_) => None,

@@ -35,6 +35,13 @@ pub enum Record {
         /// What is known.
         facts: FitFacts,
     },
+    /// A module was imported before the first fit, outside any other import.
+    Import {
+        /// Its name.
+        name: String,
+        /// How long it took, what it imported itself included.
+        length: Ticks,
+    },
     /// Something happened on a lane.
     Event {
         /// The lane.

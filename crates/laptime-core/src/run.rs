@@ -98,6 +98,20 @@ pub enum Trouble {
         /// What happened.
         because: String,
     },
+    /// The command's Python could not be given laptime's hooks.
+    HooksNotAttached {
+        /// Why.
+        because: String,
+        /// What to type or to do instead.
+        hint: String,
+    },
+    /// One hook could not attach, or failed and was switched off; the training went on.
+    HookOff {
+        /// The hook.
+        hook: String,
+        /// Why.
+        because: String,
+    },
     /// A thread was not recorded because all lanes were taken.
     ThreadsNotRecorded {
         /// How many.

@@ -12,8 +12,8 @@ pub const MAX_STAGES: u16 = 256;
 /// The first number given to a user's stage; the numbers below are built in or reserved.
 pub const FIRST_USER_STAGE: u16 = 32;
 
-/// The built-in stages in the order a ledger shows them, each at the index that is its number.
-pub const BUILT_IN_STAGES: [&str; 14] = [
+/// The names of the built-in stages, each at the index that is its number; logs hold the numbers, so none ever moves.
+pub const BUILT_IN_STAGES: [&str; 18] = [
     "unaccounted",
     "start_up",
     "data_wait",
@@ -28,6 +28,10 @@ pub const BUILT_IN_STAGES: [&str; 14] = [
     "between_epochs",
     "tear_down",
     "<other>",
+    "prepare",
+    "garbage_collection",
+    "imports",
+    "callbacks",
 ];
 
 impl StageId {
@@ -59,6 +63,14 @@ impl StageId {
     pub const TEAR_DOWN: Self = Self(12);
     /// Where stages go once [`MAX_STAGES`] names are taken.
     pub const OTHER: Self = Self(13);
+    /// From a batch, or from an update where the script makes its own batches, to the model's call.
+    pub const PREPARE: Self = Self(14);
+    /// Python's garbage collector.
+    pub const GARBAGE_COLLECTION: Self = Self(15);
+    /// Importing modules before the first fit.
+    pub const IMPORTS: Self = Self(16);
+    /// Callbacks, handlers and loggers of a trainer class.
+    pub const CALLBACKS: Self = Self(17);
 
     /// The number of a built-in stage with this name.
     #[must_use]
@@ -101,6 +113,10 @@ mod tests {
             (StageId::BETWEEN_EPOCHS, "between_epochs"),
             (StageId::TEAR_DOWN, "tear_down"),
             (StageId::OTHER, "<other>"),
+            (StageId::PREPARE, "prepare"),
+            (StageId::GARBAGE_COLLECTION, "garbage_collection"),
+            (StageId::IMPORTS, "imports"),
+            (StageId::CALLBACKS, "callbacks"),
         ];
         for (stage, name) in pairs {
             assert_eq!(StageId::built_in(name), Some(stage));

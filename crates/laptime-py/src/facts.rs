@@ -22,6 +22,11 @@ fn put(facts: &mut FitFacts, key: &str, value: &Bound<'_, PyAny>) {
     match key {
         "label" => facts.label = text().unwrap_or_default(),
         "framework" => facts.framework = text(),
+        "framework_version" => facts.framework_version = text(),
+        "device" => facts.device = text(),
+        "steps" => facts.steps = number(),
+        "plan_source" => facts.plan_source = text(),
+        "compiled" => facts.compiled_functions.extend(text()),
         "rows" => facts.rows = number(),
         "batch" => facts.batch = number(),
         "epochs" => facts.epochs = number(),

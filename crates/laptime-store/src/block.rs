@@ -1,6 +1,6 @@
 //! Blocks: the unit that is written at once, checked, and lost alone when it is damaged.
 
-use crate::format::{HEADER_BYTES, MAGIC, MAX_PAYLOAD_BYTES, VERSION};
+use crate::format::{HEADER_BYTES, MAGIC, MAX_PAYLOAD_BYTES, LOG_VERSION};
 
 /// Who made a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct BlockHead {
 pub(crate) fn seal(head: &BlockHead, payload: &[u8]) -> Vec<u8> {
     let mut block = Vec::with_capacity(HEADER_BYTES + payload.len());
     block.extend_from_slice(&MAGIC);
-    block.extend_from_slice(&VERSION.to_le_bytes());
+    block.extend_from_slice(&LOG_VERSION.to_le_bytes());
     block.extend_from_slice(&(head.kind as u16).to_le_bytes());
     block.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     block.extend_from_slice(&head.rank.to_le_bytes());
@@ -112,7 +112,7 @@ impl<'a> Iterator for BlockScan<'a> {
             return Some(self.skip_to_next_magic());
         }
         self.at += end;
-        Some(if header.version > VERSION {
+        Some(if header.version > LOG_VERSION {
             Scanned::TooNew(header.version)
         } else {
             Scanned::Payload(payload)
@@ -199,11 +199,11 @@ mod tests {
     #[test]
     fn a_newer_version_is_named_and_stepped_over() {
         let mut newer = block(b"new words");
-        newer[8] = 2;
+        newer[8] = LOG_VERSION as u8 + 1;
         let crc = crc32c::crc32c(&newer[..52]);
         newer[52..56].copy_from_slice(&crc.to_le_bytes());
         let bytes = [newer, block(b"old words")].concat();
         let (found, _) = scan(&bytes);
-        assert_eq!(found, [Scanned::TooNew(2), Scanned::Payload(b"old words")]);
+        assert_eq!(found, [Scanned::TooNew(LOG_VERSION + 1), Scanned::Payload(b"old words")]);
     }
 }

@@ -16,6 +16,7 @@ mod kind {
     pub(super) const TOTAL: u64 = 7;
     pub(super) const COUNT: u64 = 8;
     pub(super) const MEASURED: u64 = 9;
+    pub(super) const CUT: u64 = 10;
 }
 
 /// Word 0 of an entry: kind in bits 0-7, a flag in bit 8, an id in bits 16-31, a number above.
@@ -51,6 +52,7 @@ impl Entry {
             Event::FitEnd { fit, at } => Self([word(kind::FIT_END, false, 0, fit), at.0, 0, 0]),
             Event::EpochBegin { epoch, at } => Self([word(kind::EPOCH_BEGIN, false, 0, epoch), at.0, 0, 0]),
             Event::EpochEnd { epoch, at } => Self([word(kind::EPOCH_END, false, 0, epoch), at.0, 0, 0]),
+            Event::Cut { at } => Self([word(kind::CUT, false, 0, 0), at.0, 0, 0]),
             Event::Total(total) => {
                 Self([word(kind::TOTAL, false, total.stage.0, 0), total.own.0, total.count, 0])
             }
@@ -63,7 +65,7 @@ impl Entry {
         }
     }
 
-    /// The event, or `None` for words no version 1 writes.
+    /// The event, or `None` for words of a newer version.
     #[must_use]
     pub fn event(&self) -> Option<Event> {
         let [head, first, second, third] = self.0;
@@ -87,6 +89,7 @@ impl Entry {
             kind::FIT_END => Event::FitEnd { fit: number, at },
             kind::EPOCH_BEGIN => Event::EpochBegin { epoch: number, at },
             kind::EPOCH_END => Event::EpochEnd { epoch: number, at },
+            kind::CUT => Event::Cut { at },
             kind::TOTAL => Event::Total(StageTotal { stage: StageId(id), own: at, count: second }),
             kind::COUNT => Event::Count { counter: Counter::from_number(id)?, at, amount: second },
             kind::MEASURED => {

@@ -16,6 +16,9 @@ mod tag {
     pub(super) const TOTAL: u8 = 8;
     pub(super) const COUNT: u8 = 9;
     pub(super) const MEASURED: u8 = 10;
+    /// From here on an event says how long it is, so that a reader can pass over those it does not know.
+    pub(super) const FIRST_SIZED: u8 = 16;
+    pub(super) const CUT: u8 = 16;
 }
 
 /// Appends the count, the base time and the events.
@@ -51,6 +54,7 @@ fn encode_event(out: &mut Vec<u8>, event: &Event, time: &mut u64) {
         Event::FitEnd { fit, at } => put_mark(out, time, tag::FIT_END, fit, at),
         Event::EpochBegin { epoch, at } => put_mark(out, time, tag::EPOCH_BEGIN, epoch, at),
         Event::EpochEnd { epoch, at } => put_mark(out, time, tag::EPOCH_END, epoch, at),
+        Event::Cut { at } => put_sized(out, tag::CUT, |fields| put_delta(fields, *time, at.0)),
         Event::Total(total) => {
             out.push(tag::TOTAL);
             put_varint(out, u64::from(total.stage.0));
@@ -74,6 +78,14 @@ fn put_mark(out: &mut Vec<u8>, time: &mut u64, tag: u8, number: u32, at: Ticks) 
     put_time(out, time, at);
 }
 
+fn put_sized(out: &mut Vec<u8>, tag: u8, put_fields: impl FnOnce(&mut Vec<u8>)) {
+    let mut fields = Vec::new();
+    put_fields(&mut fields);
+    out.push(tag);
+    put_varint(out, fields.len() as u64);
+    out.extend_from_slice(&fields);
+}
+
 fn put_time(out: &mut Vec<u8>, time: &mut u64, at: Ticks) {
     put_delta(out, *time, at.0);
     *time = at.0;
@@ -94,7 +106,7 @@ pub(crate) fn decode_events(bytes: &mut Bytes<'_>) -> Option<Vec<Event>> {
     Some(events)
 }
 
-/// One event; `Some(None)` for a counter or metric of a newer version.
+/// One event; `Some(None)` for a counter, metric or sized event of a newer version.
 fn decode_event(bytes: &mut Bytes<'_>, time: &mut u64) -> Option<Option<Event>> {
     let event = match bytes.byte()? {
         tag @ (tag::SPAN | tag::SPAN_IN_EVALUATE) => {
@@ -130,9 +142,20 @@ fn decode_event(bytes: &mut Bytes<'_>, time: &mut u64) -> Option<Option<Event>> 
             let value = bytes.f64()?;
             return Some(metric.map(|metric| Event::Measured { metric, at, value }));
         }
+        tag if tag >= tag::FIRST_SIZED => return decode_sized(tag, bytes, *time),
         _ => return None,
     };
     Some(Some(event))
+}
+
+fn decode_sized(tag: u8, bytes: &mut Bytes<'_>, time: u64) -> Option<Option<Event>> {
+    let length = bytes.varint_as::<usize>()?;
+    let mut fields = Bytes::new(bytes.take(length)?);
+    Some(match tag {
+        // The time of an event that others pass over must not move theirs.
+        tag::CUT => Some(Event::Cut { at: Ticks(fields.delta(time)?) }),
+        _ => None,
+    })
 }
 
 fn moment(bytes: &mut Bytes<'_>, time: &mut u64) -> Option<Ticks> {
@@ -180,7 +203,8 @@ pub(crate) mod tests {
             (any::<u16>(), any::<u64>(), any::<u64>()).prop_map(|(stage, own, count)| Event::Total(
                 StageTotal { stage: StageId(stage), own: Ticks(own), count }
             )),
-            (0..4_u16, time.clone(), any::<u64>()).prop_map(|(number, at, amount)| Event::Count {
+            time.clone().prop_map(|at| Event::Cut { at: Ticks(at) }),
+            (0..5_u16, time.clone(), any::<u64>()).prop_map(|(number, at, amount)| Event::Count {
                 counter: Counter::from_number(number).unwrap(),
                 at: Ticks(at),
                 amount
@@ -202,6 +226,17 @@ pub(crate) mod tests {
             prop_assert_eq!(decode_events(&mut bytes), Some(events));
             prop_assert!(bytes.is_empty());
         }
+    }
+
+    #[test]
+    fn a_sized_event_of_a_newer_version_is_passed_over() {
+        let mut out = Vec::new();
+        put_varint(&mut out, 2);
+        put_varint(&mut out, 100);
+        put_sized(&mut out, 200, |fields| fields.extend_from_slice(b"anything"));
+        let mut time = 100;
+        encode_event(&mut out, &Event::Cut { at: Ticks(107) }, &mut time);
+        assert_eq!(decode_events(&mut Bytes::new(&out)), Some(vec![Event::Cut { at: Ticks(107) }]));
     }
 
     #[test]

@@ -1,4 +1,6 @@
-//! The log's bytes, version 1. This comment is the specification.
+//! The log's bytes, version 2. This comment is the specification.
+//!
+//! Version 1 had no `import` records and no sized events; everything else is as it was.
 //!
 //! A process writes segments `LOG.SSSSSS.ltlog` (segment number from 1) into the run's directory. LOG is
 //! `rank-RRRRR` for the process that made the run, `rank-RRRRR-PID-START-N` for one that joined it (process
@@ -10,7 +12,7 @@
 //! ```text
 //! block   offset size
 //!         0      8    magic 89 4C 54 4C 4F 47 0D 0A ("\x89LTLOG\r\n")
-//!         8      2    version, 1
+//!         8      2    version, 2
 //!         10     2    kind: 0 written by the process, 1 salvaged from its ring
 //!         12     4    length of the payload in bytes, at most 65,536
 //!         16     4    rank
@@ -42,11 +44,13 @@
 //! 8     anchor    varint ticks, varint monotonic ns, varint real ns, varint boot ns
 //! 9     trouble   JSON of Trouble
 //! 10    closed    varint at, JSON of Closing
+//! 11    import    varint length in ticks, text name
 //! 32-47           reserved for coarsened history of long runs
 //! ```
 //! An event is a tag byte and its fields; `time` is a delta to the time before it in the same record
-//! (at first the base time). The set of tags is closed in version 1: a new kind of event gets a record
-//! type of its own.
+//! (at first the base time). Tags below 16 are closed. An event with a tag from 16 on says how long it is
+//! (varint) before its fields, so that a reader passes over one it does not know; where that has a time, no
+//! later event counts from it.
 //!
 //! ```text
 //! tag   event         fields
@@ -61,6 +65,7 @@
 //! 8     total         varint stage, varint own, varint count
 //! 9     count         varint counter, time, varint amount
 //! 10    measured      varint metric, time, value as 8 bytes f64
+//! 16    cut           time
 //! ```
 //! A short last block is how a growing file ends, not damage. A block whose header or payload fails its
 //! CRC is skipped by searching for the next magic, and costs that block alone.
@@ -73,7 +78,7 @@ use crate::events::{decode_events, encode_events};
 /// The first bytes of every block.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89LTLOG\r\n";
 /// The version this build writes, and the newest it reads.
-pub(crate) const VERSION: u16 = 1;
+pub const LOG_VERSION: u16 = 2;
 /// Bytes before a block's payload.
 pub(crate) const HEADER_BYTES: usize = 56;
 /// The most a payload may have; checked before anything is believed.
@@ -90,6 +95,7 @@ mod kind {
     pub(super) const ANCHOR: u8 = 8;
     pub(super) const TROUBLE: u8 = 9;
     pub(super) const CLOSED: u8 = 10;
+    pub(super) const IMPORT: u8 = 11;
 }
 
 /// Events of one lane, numbered without a gap.
@@ -103,6 +109,7 @@ pub(crate) struct LaneEvents {
 
 /// What a record decodes to: one record, or many events at once.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "lives for one call; a box would cost an allocation a record")]
 pub(crate) enum Decoded {
     Record(Record),
     Events(LaneEvents),
@@ -127,6 +134,11 @@ pub(crate) fn encode_record(out: &mut Vec<u8>, record: &Record) -> Option<()> {
         Record::Fit { fit, facts } => {
             put_varint(&mut body, u64::from(*fit));
             json(&mut body, facts).map(|()| kind::FIT)?
+        }
+        Record::Import { name, length } => {
+            put_varint(&mut body, length.0);
+            put_text(&mut body, name);
+            kind::IMPORT
         }
         Record::State(state) => {
             encode_state(&mut body, state);
@@ -227,6 +239,10 @@ fn decode_record(kind: u8, body: &[u8]) -> Option<Decoded> {
         }
         kind::FIT => {
             Record::Fit { fit: bytes.varint_as()?, facts: serde_json::from_slice(bytes.rest()).ok()? }
+        }
+        kind::IMPORT => {
+            let length = Ticks(bytes.varint()?);
+            Record::Import { length, name: bytes.text()? }
         }
         kind::EVENTS => return decode_lane_events(&mut bytes).map(Decoded::Events),
         kind::STATE => Record::State(decode_state(&mut bytes)?),

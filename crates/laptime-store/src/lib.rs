@@ -30,6 +30,7 @@ pub use catalogue::{Catalogue, RunEntry, Selected};
 pub use disk::{Disk, RealDisk, Segment};
 pub use entry::Entry;
 pub use error::StoreError;
+pub use format::LOG_VERSION;
 pub use lane_memory::{FRAMES, Frame, LaneMemory, RING_ENTRIES, TotalMemory};
 pub use process::{ProcessIdentity, boot_id, process_start};
 pub use profile_file::{ProfileReader, ProfileWriter};

@@ -10,7 +10,7 @@ use laptime_core::{LaneState, ProcessFacts, Record, RunMeta, Status, Ticks, Trou
 
 use crate::block::{BlockScan, Scanned};
 use crate::error::StoreError;
-use crate::format::{Decoded, LaneEvents, VERSION, decode_payload};
+use crate::format::{Decoded, LaneEvents, LOG_VERSION, decode_payload};
 use crate::process::ProcessIdentity;
 use crate::ring::{Ring, ring_directory, rings_of};
 use crate::segment::{LogName, list_segments};
@@ -123,7 +123,7 @@ impl RunReader {
         let found = self.logs.values().filter_map(|log| log.too_new).max();
         match found {
             Some(found) if self.logs.values().all(|log| log.process.is_none()) => {
-                Err(StoreError::TooNew { id: self.meta.id.clone(), found, known: VERSION })
+                Err(StoreError::TooNew { id: self.meta.id.clone(), found, known: LOG_VERSION })
             }
             _ => Ok(()),
         }

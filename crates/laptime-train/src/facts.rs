@@ -22,8 +22,8 @@ pub(crate) fn facts(
         batch: Some(batch as u64),
         epochs: Some(plan.epochs),
         steps_per_epoch: Some(batches.div_ceil(plan.accumulate as u64)),
-        parameters: None,
         settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        ..FitFacts::default()
     })
 }
 

@@ -134,8 +134,8 @@ def test_pipelines_loops_callbacks_and_odd_fits(tmp_path: Path) -> None:
     # Three epochs of each of two loops and of a fit with callbacks end with a test or a validation, two of
     # another fit too, and one of those has a second within it.
     assert recorded.count("evaluate") == 12
-    settings = [fit["settings"].get("compiled") for fit in recorded.run.fits]
-    assert settings[2:5] == [None, "train_step", None]
+    compiled = [fit["compiled_functions"] for fit in recorded.run.fits]
+    assert compiled[2:5] == [[], ["train_step"], []]
 
 
 def test_on_torch_nothing_is_counted_twice(tmp_path: Path) -> None:

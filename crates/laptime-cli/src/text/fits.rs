@@ -51,7 +51,7 @@ fn facts(fit: &FitSummary) -> Vec<String> {
     facts.extend(fit.parameters.map(|parameters| units::counted(parameters, "parameter")));
     facts.extend(flops_fact(fit));
     // What is a finding is told as one.
-    let told = [FLOPS, "compiled", "discarded_gradients", "updates"];
+    let told = [FLOPS, "discarded_gradients", "updates"];
     let settings = fit.settings.iter().filter(|(name, _)| !told.contains(&name.as_str()));
     facts.extend(settings.map(|(name, value)| format!("{} {}", shown(name), shown(value))));
     facts.retain(|fact| !fact.is_empty());

@@ -287,6 +287,11 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
         parameters: Some(769),
         epochs,
         planned_epochs: Some(epochs),
+        planned_steps: None,
+        plan_source: None,
+        framework_version: None,
+        device: None,
+        compiled_functions: Vec::new(),
         wall_s: epoch_s * epochs as f64,
         epoch_s: EpochTimes {
             mean: Some(epoch_s),

@@ -46,6 +46,14 @@ fn trouble_text(trouble: &Trouble) -> String {
             "recording stopped at a fault of its own ({}); what came after is missing",
             shown(because)
         ),
+        Trouble::HooksNotAttached { because, hint } => {
+            format!("the stages of the script were not recorded: {}; {}", shown(because), shown(hint))
+        }
+        Trouble::HookOff { hook, because } => format!(
+            "the hook of {} is off ({}); what it records is missing",
+            shown(hook),
+            shown(because)
+        ),
         Trouble::ThreadsNotRecorded { threads } => {
             format!(
                 "{} not recorded because all lanes were taken; their stages are missing",
@@ -85,6 +93,15 @@ mod tests {
             Warning::Trouble { trouble: lost(0) },
             Warning::Trouble { trouble: lost(1203) },
             Warning::Trouble { trouble: Trouble::RingNotKept { because: "/dev/shm is full".to_owned() } },
+            Warning::Trouble {
+                trouble: Trouble::HooksNotAttached {
+                    because: "python3.10 is older than 3.11".to_owned(),
+                    hint: "run the script with Python 3.11 or newer".to_owned(),
+                },
+            },
+            Warning::Trouble {
+                trouble: Trouble::HookOff { hook: "torch.save".to_owned(), because: "no such name".to_owned() },
+            },
             Warning::Trouble { trouble: Trouble::ThreadsNotRecorded { threads: 2 } },
             Warning::Trouble { trouble: Trouble::DamagedLog { file: "0.log".to_owned(), bytes: 4096 } },
         ];
@@ -97,6 +114,8 @@ mod tests {
         the log could not be written (No space left on device); this report is whole, what is kept on disk is not
         the log could not be written (No space left on device); 1,203 events are missing from this report, its times are whole
         no ring that survives a kill could be made (/dev/shm is full); a kill may lose the last 100 ms
+        the stages of the script were not recorded: python3.10 is older than 3.11; run the script with Python 3.11 or newer
+        the hook of torch.save is off (no such name); what it records is missing
         2 threads were not recorded because all lanes were taken; their stages are missing
         4.0 KiB of 0.log could not be read; what was recorded there is missing
         ");

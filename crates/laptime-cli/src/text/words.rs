@@ -26,6 +26,9 @@ pub(crate) fn stage_column(stage: &str) -> String {
         "communication" => "comm",
         "evaluate" => "eval",
         "checkpoint" => "ckpt",
+        "prepare" => "prep",
+        "garbage_collection" => "gc",
+        "callbacks" => "calls",
         other => return stage_name(other),
     };
     short.to_owned()

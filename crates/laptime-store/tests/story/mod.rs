@@ -1,4 +1,4 @@
-//! A small run with every kind of record, the same each time.
+//! A small run with every kind of record, the same each time; and what it was in version 1.
 
 use std::path::Path;
 
@@ -45,6 +45,7 @@ pub(crate) fn records() -> Vec<Record> {
                 steps_per_epoch: Some(2),
                 parameters: Some(705),
                 settings: [("optimizer".to_owned(), "adam".to_owned())].into(),
+                ..FitFacts::default()
             },
         },
         Record::Sample(Sample {
@@ -87,12 +88,38 @@ pub(crate) fn events() -> Vec<Event> {
     ]
 }
 
+/// What version 2 has that version 1 had not.
+fn records_of_version_2() -> Vec<Record> {
+    vec![
+        Record::Import { name: "torch".into(), length: Ticks(500) },
+        Record::Fit {
+            fit: 0,
+            facts: FitFacts {
+                framework_version: Some("0.22".into()),
+                device: Some("cpu".into()),
+                steps: Some(2),
+                plan_source: Some("range(1)".into()),
+                compiled_functions: vec!["train_step".into()],
+                ..FitFacts::default()
+            },
+        },
+        Record::Trouble(Trouble::HookOff { hook: "torch.save".into(), because: "it is gone".into() }),
+    ]
+}
+
+fn events_of_version_2() -> Vec<Event> {
+    vec![
+        Event::Cut { at: Ticks(5_400) },
+        Event::Count { counter: Counter::Tokens, at: Ticks(5_401), amount: 2_048 },
+    ]
+}
+
 pub(crate) fn closed() -> Record {
     let closing = Closing { status: Status::Finished, message: None, spans: 3, span_cost_ns: 19.5 };
     Record::Closed { at: Ticks(9_500), closing }
 }
 
-/// Writes the story into a run's folder: four blocks.
+/// Writes the story into a run's folder: five blocks.
 pub(crate) fn write(run: &Path) {
     let meta = RunMeta { id: "20260922T002640Z-0badcafe".into(), name: "story".into(), ..RunMeta::default() };
     std::fs::create_dir_all(run).unwrap();
@@ -106,13 +133,26 @@ pub(crate) fn write(run: &Path) {
     writer.flush(&anchor(3));
     writer.put_events(0, 5, &events()[5..]);
     writer.flush(&anchor(4));
-    writer.put(&closed());
+    records_of_version_2().iter().for_each(|record| writer.put(record));
+    writer.put_events(0, events().len() as u64, &events_of_version_2());
     writer.flush(&anchor(5));
+    writer.put(&closed());
+    writer.flush(&anchor(6));
     assert!(writer.into_unsaved().is_none());
 }
 
 /// Everything the story's log says, in order.
 pub(crate) fn expected() -> Vec<Record> {
+    let mut all = expected_of_version_1();
+    let closed = all.pop();
+    all.extend(records_of_version_2());
+    all.extend(events_of_version_2().into_iter().map(|event| Record::Event { lane: 0, event }));
+    all.extend(closed);
+    all
+}
+
+/// Everything it said in version 1.
+pub(crate) fn expected_of_version_1() -> Vec<Record> {
     let mut all = records();
     all.extend(events().into_iter().map(|event| Record::Event { lane: 0, event }));
     all.push(closed());
