@@ -13,7 +13,7 @@ from torch.utils.data import _utils, dataloader
 
 from . import _guard, _native
 from ._native import ask, end_wait, take_batch
-from ._passes import begin_pass, end_pass, keep
+from ._passes import begin_pass, exhaust_pass, keep
 from ._training import Training, here
 from .keras import here as keras
 
@@ -32,7 +32,7 @@ _ITERATORS = (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessi
 
 def attach() -> None:
     """Hooks the loader; each hook alone, so that one that fails costs only its own numbers."""
-    _native.know_torch(_is_grad_enabled, _modes, _Tensor)
+    _native.know_torch(_is_grad_enabled, _modes, _Tensor, torch.float32, torch.float64)
     _guard.attach("DataLoader", _attach_iteration)
     _guard.attach("DataLoader workers", _attach_workers)
 
@@ -71,7 +71,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             end_wait()
             if isinstance(error, StopIteration):
-                end_pass(getattr(self, "_laptime_ticket", None))
+                exhaust_pass(getattr(self, "_laptime_ticket", None))
             raise
         if take_batch(self, batch):
             _native.count_samples(self, _find_samples(batch) or 0)
@@ -105,48 +105,73 @@ def _interrupt_step() -> None:
         _native.interrupt_step()
 
 
-def samples_of(batch: Any) -> int:
-    """Samples in a batch: the first dimension of its first tensor; 0 when there is none."""
-    first = batch[0] if type(batch) in (list, tuple) and batch else batch
-    if type(first) is _Tensor and not _modes():
-        shape = first.shape
-        return shape[0] if shape else 1
-    return _find_samples(batch) or 0
+def note_sizes(inputs: Any) -> None:
+    """Notes the samples or the tokens in the input of a model, where no loader says how many there are."""
+    # A look at a tensor's shape is seen by the user's tensor subclasses and modes, unless it is hidden.
+    with _unseen():
+        first = _first_tensor(inputs, 0)
+        if first is None:
+            return
+        dimensions = first.dim()
+        if not dimensions:
+            _native.take_samples(1)
+        elif dimensions == 2 and not first.is_floating_point():
+            # Numbers of tokens: sequences may stand in rows or in columns, so only their product is sure.
+            _native.take_tokens(first.numel())
+        elif dimensions != 3:
+            # Of three dimensions the first may be that of time.
+            samples = first.shape[0]
+            # While shapes are traced they are no numbers.
+            _native.take_samples(samples if type(samples) is int else 0)
+
+
+def _first_tensor(batch: Any, depth: int) -> Any:
+    if isinstance(batch, _Tensor):
+        return batch
+    if depth == _DEEPEST:
+        return None
+    if isinstance(batch, dict):
+        batch = tuple(batch.values())
+    if isinstance(batch, (tuple, list)):
+        return next(
+            (found for part in batch if (found := _first_tensor(part, depth + 1)) is not None), None
+        )
+    return None
 
 
 @_guard.safely
 def _find_samples(batch: Any) -> int:
     # A look at a tensor's shape is seen by the user's tensor subclasses and modes, unless it is hidden.
     with _unseen():
-        found = _first_dimension(batch, 0)
+        first = _first_tensor(batch, 0)
+        found = 0 if first is None else first.shape[0] if first.dim() else 1
     # While shapes are traced they are no numbers.
     return found if type(found) is int else 0
 
 
-def _first_dimension(batch: Any, depth: int) -> int:
-    if isinstance(batch, _Tensor):
-        return batch.shape[0] if batch.dim() else 1
-    if depth == _DEEPEST:
-        return 0
-    if isinstance(batch, dict):
-        batch = tuple(batch.values())
-    if isinstance(batch, (tuple, list)):
-        for part in batch:
-            found = _first_dimension(part, depth + 1)
-            if found:
-                return found
-    return 0
+def model_facts(model: Any) -> dict[str, Any]:
+    """What a model says of a fit whose script updates it itself."""
+    with _unseen():
+        return _facts_of(list(model.parameters()))
+
+
+def _facts_of(parameters: list[Any]) -> dict[str, Any]:
+    facts: dict[str, Any] = {"framework": "torch", "framework_version": torch.__version__}
+    if parameters:
+        facts["device"] = str(parameters[0].device)
+        facts["parameters"] = sum(one.numel() for one in parameters)
+    return facts
 
 
 def optimizer_facts(optimizer: Any) -> dict[str, Any]:
-    """What an optimizer tells of a fit."""
-    facts: dict[str, Any] = {"framework": "torch", "optimizer": type(optimizer).__name__}
+    """What an optimizer says of a fit."""
+    with _unseen():
+        groups = optimizer.param_groups
+        facts = _facts_of([one for group in groups for one in group["params"]])
+    facts["optimizer"] = type(optimizer).__name__
     rate = optimizer.param_groups[0].get("lr")
     if isinstance(rate, float):
         facts["lr"] = f"{rate:g}"
-    with _unseen():
-        groups = optimizer.param_groups
-        facts["parameters"] = sum(one.numel() for group in groups for one in group["params"])
     return facts
 
 

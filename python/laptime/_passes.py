@@ -56,8 +56,15 @@ def keep(iterator: Any, ticket: Ticket | None) -> None:
 
 
 @_guard.safely
+def exhaust_pass(ticket: Ticket | None) -> None:
+    """The data has ended; a loader that looks ahead has still a batch to hand out."""
+    if ticket is not None:
+        _native.exhaust_pass(ticket.pass_id, here.training.in_eval_mode())
+
+
+@_guard.safely
 def end_pass(ticket: Ticket | None) -> None:
-    """The data has ended, or the loop was left."""
+    """The iterator is gone, or the loop was left."""
     if ticket is not None:
         _native.end_pass(ticket.pass_id, here.training.in_eval_mode())
 

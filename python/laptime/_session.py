@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 
@@ -110,6 +111,7 @@ def _stand_by() -> None:
     if _pid:
         return
     _pid = os.getpid()
+    gc.callbacks.append(_native.collected)
     atexit.register(_at_exit)
     os.register_at_fork(after_in_child=_in_child)
     if "multiprocessing" in sys.modules:

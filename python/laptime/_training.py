@@ -31,7 +31,9 @@ class Training:
         "evaluated",
         "fit_began",
         "fit_loops",
+        "framework",
         "loaders",
+        "model",
         "model_name",
         "modules",
         "newest_pass",
@@ -43,6 +45,9 @@ class Training:
     def __init__(self) -> None:
         self.modules: dict[int, weakref.ref[Any]] = {}
         self.model_name = ""
+        # The model that was first trained last, and the framework of a script that updates it itself.
+        self.model: weakref.ref[Any] | None = None
+        self.framework = ""
         # The model that was put into eval mode last.
         self.evaluated: weakref.ref[Any] | None = None
         self.newest_pass = 0
@@ -62,13 +67,10 @@ class Training:
 
     def see_module(self, module: Any, kind: str) -> None:
         """A module is called that was not known."""
-        key = id(module)
-        self.modules[key] = weakref.ref(module, lambda _: self._forget_module(key))
+        self.modules[id(module)] = weakref.ref(
+            module, _forgetter(id(module), _native.forget_module, self.modules)
+        )
         _native.know_module(module, kind)
-
-    def _forget_module(self, key: int) -> None:
-        self.modules.pop(key, None)
-        _native.forget_module(key)
 
     def see_model(self, model: Any) -> None:
         """A model is trained that was not trained before."""
@@ -76,6 +78,7 @@ class Training:
         if _native.in_training() and not self.model_name:
             _native.fit_update({"label": type(inner).__name__})
         self.model_name = type(inner).__name__
+        self.model = weakref.ref(model)
         _native.train_model(model)
 
     def see_eval(self, model: Any) -> None:
@@ -94,9 +97,12 @@ class Training:
         _session.ensure_started()
         key = id(optimizer)
         self.births[key] = Birth(_native.now(), _identities(frame))
-        self.optimizers.pop(key, None)
+        self.optimizers[key] = weakref.ref(
+            optimizer, _forgetter(key, _native.forget_optimizer, self.optimizers, self.births)
+        )
         # Another library's optimizer may use gradients in a step of its own, as SAM does.
-        _native.see_birth(optimizer, not type(optimizer).__module__.startswith("torch.optim"))
+        foreign = not type(optimizer).__module__.startswith("torch.optim")
+        _native.optimizer_created(optimizer, foreign)
 
     def settle_update(self, optimizer: Any, frame: FrameType | None) -> None:
         """Finds the fit and the epoch of an update."""
@@ -114,8 +120,6 @@ class Training:
     def _see_optimizer(self, optimizer: Any, frame: FrameType | None) -> None:
         if _native.in_training() and not self._joins(optimizer, frame):
             self.end_fit()
-        key = id(optimizer)
-        self.optimizers[key] = weakref.ref(optimizer, lambda _: self._forget_optimizer(key))
         _native.know_optimizer(optimizer)
         if not _native.in_training():
             self._begin_fit(optimizer, frame)
@@ -126,14 +130,16 @@ class Training:
         if self.sizes.get(id(optimizer)) == 0:
             self._see_size(optimizer)
 
-    def _see_size(self, optimizer: Any) -> None:
-        self.sizes[id(optimizer)] = told_by(OPTIMIZER_FACTS, optimizer).get("parameters", 0)
-        _native.fit_update({"parameters": sum(self.sizes.values()) or None})
+    def _optimizer_facts(self, optimizer: Any) -> dict[str, Any]:
+        if optimizer is not None:
+            return told_by(OPTIMIZER_FACTS, optimizer)
+        # A script that updates its model itself.
+        model = self.model() if self.model is not None else None
+        return {"framework": self.framework} | told_by(MODEL_FACTS, model)
 
-    def _forget_optimizer(self, key: int) -> None:
-        self.optimizers.pop(key, None)
-        self.births.pop(key, None)
-        _native.forget_optimizer(key)
+    def _see_size(self, optimizer: Any) -> None:
+        self.sizes[id(optimizer)] = self._optimizer_facts(optimizer).get("parameters", 0)
+        _native.fit_update({"parameters": sum(self.sizes.values()) or None})
 
     def _joins(self, optimizer: Any, frame: FrameType | None) -> bool:
         """Whether an optimizer that is seen first belongs to the fit that is open.
@@ -169,11 +175,23 @@ class Training:
         _native.follow_loop(now is not None, now != self.epoch)
         self.epoch = now
 
+    def settle_own_step(self, frame: FrameType | None, framework: str) -> None:
+        """A backward pass that no optimizer follows: in a loop the script updates its model itself."""
+        loops = _identities(frame)
+        if _native.in_training() and not loops & self.fit_loops:
+            self.end_fit()
+        if not loops:
+            return
+        _session.ensure_started()
+        self.framework = framework
+        self.settle_update(None, frame)
+        _native.end_own_step()
+
     # Fits.
 
     def _begin_fit(self, optimizer: Any, frame: FrameType | None) -> None:
         self._reset_fit()
-        facts = {"label": self.model_name} | told_by(OPTIMIZER_FACTS, optimizer)
+        facts = {"label": self.model_name} | self._optimizer_facts(optimizer)
         facts.pop("parameters", None)
         loader = _native.training_loader()
         data = told_by(DATA_FACTS, self.loaders.get(loader)) if loader is not None else {}
@@ -187,14 +205,26 @@ class Training:
         """The fit ends with its last epoch, evaluation or checkpoint."""
         if _native.in_training():
             _native.end_training()
-            self.optimizers.clear()
             self._reset_fit()
 
     def forget(self) -> None:
         """Lets go of the script's code and objects, at its end."""
         self.births.clear()
         self.fit_loops = frozenset()
-        self.place = self.epoch = self.evaluated = None
+        self.place = self.epoch = self.evaluated = self.model = None
+
+
+def _forgetter(
+    key: int, forget: Callable[[int], None], *known: dict[int, Any]
+) -> Callable[[object], None]:
+    """What is called when an object is gone; it may be at exit, when module globals are `None`."""
+
+    def forgotten(_: object) -> None:
+        for of in known:
+            of.pop(key, None)
+        forget(key)
+
+    return forgotten
 
 
 def _identities(frame: FrameType | None) -> frozenset[Any]:
@@ -206,8 +236,9 @@ def _starts_again(before: Any, now: Any) -> bool:
     return type(before) is int and type(now) is int and now < before
 
 
-# What the frameworks' hooks know of their objects: the kind, and what one tells of a fit.
+# What the frameworks' hooks know of their objects: the kind, and what one says of a fit.
 OPTIMIZER_FACTS: list[tuple[type, Callable[[Any], dict[str, Any]]]] = []
+MODEL_FACTS: list[tuple[type, Callable[[Any], dict[str, Any]]]] = []
 DATA_FACTS: list[tuple[type, Callable[[Any], dict[str, Any]]]] = []
 
 

@@ -32,11 +32,13 @@ from ._native import (
     enter_update,
     exit,
     leave_update,
+    pause_steps,
     see_activity,
 )
 from ._training import here
 
 _CHECKPOINT = _native.stage_id("checkpoint")
+_OPTIMIZER = _native.stage_id("optimizer")
 _COMMUNICATION = _native.stage_id("communication")
 _HOST_TO_DEVICE = _native.stage_id("host_to_device")
 # What the recorder wants before a call or an update goes on.
@@ -78,11 +80,13 @@ def attach() -> None:
         return
     _attached = True
     _training.OPTIMIZER_FACTS.append((torch.optim.Optimizer, _loader.optimizer_facts))
+    _training.MODEL_FACTS.append((nn.Module, _loader.model_facts))
     _training.DATA_FACTS.append((torch.utils.data.DataLoader, _loader.loader_facts))
     _guard.attach("dynamo", _hide_from_dynamo)
     _guard.attach("Module.__call__", _attach_modules)
     _guard.attach("backward", _attach_backward)
     _guard.attach("Optimizer", _attach_optimizers)
+    _guard.attach("update", _attach_around_update)
     _guard.attach("torch.save", _attach_save)
     _guard.attach("torch.distributed", _attach_collectives)
     _guard.attach("Tensor.to", _attach_copies)
@@ -181,7 +185,7 @@ def _look_closer(wanted: int, module: Any, inputs: Any) -> bool:
             begun = begin_call(module)
         # While a call is traced, a look at a shape would be part of what is traced.
         if begun == _WANTS_SAMPLES and not tracing:
-            _native.take_samples(_loader.samples_of(inputs))
+            _loader.note_sizes(inputs)
     except Exception as error:
         _guard.broken("Module.__call__", error)
     return begun is True or begun == _WANTS_SAMPLES
@@ -231,17 +235,28 @@ def _make_backward(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(
                 tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs
             )
-        begin_backward()
+        begin_backward(tensors)
         try:
-            return original(
-                tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs
-            )
-        finally:
+            original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        except BaseException:
             end_backward()
+            raise
+        if end_backward():
+            _settle_own_step()
 
     if _defaults(backward) == _defaults(original):
         return backward
-    return _around(begin_backward, end_backward)(original)
+    return _around(_begin_unknown_backward, end_backward)(original)
+
+
+def _begin_unknown_backward() -> None:
+    begin_backward(None)
+
+
+@_guard.safely
+def _settle_own_step() -> None:
+    # The caller of `backward`: this function stands inside its guard, which stands inside `backward`.
+    here.training.settle_own_step(sys._getframe(3), "torch")
 
 
 def _defaults(function: Callable[..., Any]) -> list[tuple[str, Any]]:
@@ -333,6 +348,29 @@ def _settle_update(optimizer: Any) -> None:
     here.training.settle_update(optimizer, sys._getframe(3))
 
 
+def _attach_around_update() -> None:
+    """What belongs to an update but is no optimizer's: clipped gradients, schedules, scaled losses."""
+    around = _around(_begin_update_part, _end_update_part)
+    clip = torch.nn.utils.clip_grad
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        original = getattr(clip, name)
+        _guard.replace(clip, name, around)
+        if getattr(torch.nn.utils, name, None) is original:
+            setattr(torch.nn.utils, name, getattr(clip, name))
+    for schedule in (torch.optim.lr_scheduler.LRScheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+        _guard.replace(schedule, "step", around)
+    for name in ("step", "unscale_", "update"):
+        _guard.replace(torch.amp.GradScaler, name, around)
+
+
+def _begin_update_part() -> None:
+    enter(_OPTIMIZER)
+
+
+def _end_update_part() -> None:
+    exit(_OPTIMIZER)
+
+
 # Saving, talking to other ranks, copying to a device.
 
 
@@ -344,6 +382,7 @@ def _attach_save() -> None:
 
 
 def _begin_save() -> None:
+    pause_steps()
     enter(_CHECKPOINT)
 
 

@@ -12,12 +12,12 @@
 use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
 
-use laptime_record::{Address, Call, Modes, guarded, is_inside, training};
+use laptime_record::{Address, Call, Modes, Request, guarded, is_inside, training};
 use pyo3::ffi::{self, PyObject};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::torch;
+use crate::{garbage, torch};
 
 // What `begin_call` answers. Python gets `None` for a call that is no stage of its own and `True` for one that
 // has begun, which it tells apart without looking anything up, and a number for all others (but 1, which equals `True`).
@@ -56,12 +56,12 @@ fn tell(told: Told, object: *mut PyObject) -> i32 {
                 Told::Call(modes) => return answer(training.begin_call(about, modes)),
                 Told::CallEnd => training.end_call(),
                 Told::Backward => training.begin_backward(),
-                Told::BackwardEnd => training.end_backward(),
+                Told::BackwardEnd => return i32::from(training.end_backward()),
                 Told::Zero => training.begin_zero(about),
                 Told::ZeroEnd => training.end_zero(),
                 Told::Update => return i32::from(training.begin_update(about) as u8),
                 Told::UpdateEnd => training.end_update(about),
-                Told::Request => return i32::from(training.ask(about)),
+                Told::Request => return i32::from(training.ask(about) == Request::Interrupts),
                 Told::Batch => return i32::from(training.take_batch(about)),
                 Told::WaitEnd => training.end_wait(),
             }
@@ -127,14 +127,22 @@ unsafe extern "C" fn end_call(_: *mut PyObject, _: *mut PyObject) -> *mut PyObje
     none()
 }
 
-unsafe extern "C" fn begin_backward(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+unsafe extern "C" fn begin_backward(_: *mut PyObject, tensors: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by Python with a living object.
+    let tensors = unsafe { argument(tensors) };
+    let loss = guarded(None, || torch::loss_of(&tensors));
+    if let Some(loss) = loss {
+        guarded((), || training(|training| training.take_loss(loss)));
+    }
     tell(Told::Backward, null_mut());
     none()
 }
 
 unsafe extern "C" fn end_backward(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
-    tell(Told::BackwardEnd, null_mut());
-    none()
+    match tell(Told::BackwardEnd, null_mut()) {
+        1 => number(1),
+        _ => none(),
+    }
 }
 
 unsafe extern "C" fn begin_zero(_: *mut PyObject, optimizer: *mut PyObject) -> *mut PyObject {
@@ -217,18 +225,23 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         method(c"end_call", Plain(end_call), c"end_call($module, /)\n--\n\nThe outermost call has ended."),
         method(
             c"begin_backward",
-            Plain(begin_backward),
-            c"begin_backward($module, /)\n--\n\nA backward pass begins.",
+            About(begin_backward),
+            c"begin_backward($module, tensors, /)\n--\n\nA backward pass begins from these tensors.",
         ),
         method(
             c"end_backward",
             Plain(end_backward),
-            c"end_backward($module, /)\n--\n\nThe backward pass has ended.",
+            c"end_backward($module, /)\n--\n\nThe backward pass has ended; 1 when it is an update of the script's own to be settled.",
         ),
         method(
             c"begin_zero",
             About(begin_zero),
             c"begin_zero($module, optimizer, /)\n--\n\nGradients are about to be set to zero, by an optimizer or by a module.",
+        ),
+        method(
+            c"collected",
+            AboutTwo(garbage::collected),
+            c"collected($module, phase, info, /)\n--\n\nThe garbage collector starts or stops, as `gc.callbacks` says.",
         ),
         method(c"end_zero", Plain(end_zero), c"end_zero($module, /)\n--\n\nGradients are zero."),
         method(

@@ -4,14 +4,17 @@
 //!
 //! Objects are known by their address, which costs nothing to pass on.
 
-use laptime_record::{self as record, Address, ModuleKind, PassId, StageId, Training, Update, guarded};
+use laptime_record::{
+    self as record, Address, MANUAL, ModuleKind, PassId, StageId, Training, Update, guarded,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::facts::fit_facts;
 
+/// The address of an object; `None` stands for a script that updates its model itself.
 fn address(object: &Bound<'_, PyAny>) -> Address {
-    Address(object.as_ptr().addr())
+    if object.is_none() { MANUAL } else { Address(object.as_ptr().addr()) }
 }
 
 fn saturated(samples: u64) -> u32 {
@@ -54,6 +57,12 @@ pub(crate) fn take_samples(sample_count: u64) {
     tell((), |training| training.take_samples(saturated(sample_count)));
 }
 
+/// Tokens in the input of the call under way.
+#[pyfunction]
+pub(crate) fn take_tokens(token_count: u64) {
+    tell((), |training| training.take_tokens(token_count));
+}
+
 /// The module is a model, or computes a loss, or its call is no stage.
 #[pyfunction]
 pub(crate) fn know_module(module: &Bound<'_, PyAny>, kind: &str) {
@@ -77,6 +86,12 @@ pub(crate) fn forget_module(address: usize) {
     tell((), |training| training.forget_module(Address(address)));
 }
 
+/// An evaluation without a loader, or a checkpoint, is about to begin.
+#[pyfunction]
+pub(crate) fn pause_steps() {
+    tell((), Training::pause_steps);
+}
+
 /// An evaluation without a loader, or a checkpoint, has ended.
 #[pyfunction]
 pub(crate) fn see_activity() {
@@ -91,8 +106,8 @@ pub(crate) fn moved_to_device() {
 
 /// An optimizer is made; a foreign one may use gradients in a way of its own.
 #[pyfunction]
-pub(crate) fn see_birth(optimizer: &Bound<'_, PyAny>, foreign: bool) {
-    tell((), |training| training.see_birth(address(optimizer), foreign));
+pub(crate) fn optimizer_created(optimizer: &Bound<'_, PyAny>, foreign: bool) {
+    tell((), |training| training.optimizer_created(address(optimizer), foreign));
 }
 
 /// The optimizer at this address is gone.
@@ -111,6 +126,12 @@ pub(crate) fn begin_compiled_update(optimizer: &Bound<'_, PyAny>) -> u8 {
 #[pyfunction]
 pub(crate) fn end_compiled_update(optimizer: &Bound<'_, PyAny>) {
     tell((), |training| training.end_compiled_update(address(optimizer)));
+}
+
+/// The script has updated its model itself, settled before: its step ends.
+#[pyfunction]
+pub(crate) fn end_own_step() {
+    tell((), Training::end_own_step);
 }
 
 /// Begins the update that was settled.
@@ -167,7 +188,13 @@ pub(crate) fn count_samples(iterator: &Bound<'_, PyAny>, sample_count: u64) {
     tell((), |training| training.count_samples(address(iterator), saturated(sample_count)));
 }
 
-/// The data has ended, or the loop was left.
+/// The data has ended; a batch that came before may still be in use.
+#[pyfunction]
+pub(crate) fn exhaust_pass(pass_id: u32, in_eval_mode: bool) {
+    tell((), |training| training.exhaust_pass(PassId(pass_id), in_eval_mode));
+}
+
+/// The iterator is gone, or the loop was left.
 #[pyfunction]
 pub(crate) fn end_pass(pass_id: u32, in_eval_mode: bool) {
     tell((), |training| training.end_pass(PassId(pass_id), in_eval_mode));

@@ -84,6 +84,19 @@ pub fn epoch_end(since: Option<MarkId>) {
     }
 }
 
+/// The steps that follow belong to no epoch.
+pub(crate) fn take_steps_only() {
+    with_fit(FitLog::take_steps_only);
+}
+
+/// A moment between two steps of a fit without epochs, where a lap may be cut: at a mark, or now.
+pub(crate) fn cut(since: Option<MarkId>) {
+    if let Some(lane) = existing_lane() {
+        let mark = recall(since, lane);
+        with_fit(|fit| fit.cut(mark));
+    }
+}
+
 /// Books all of this thread's time since a mark on one stage: it was an evaluation, as it turned out.
 pub fn book_since(since: MarkId, stage: StageId) {
     if let Some((lane, mark)) = unsettled_since(since) {
@@ -120,6 +133,16 @@ pub fn enter(stage: StageId) {
     if let Some(lane) = current_lane() {
         lane.enter(stage, crate::clock::now());
     }
+}
+
+/// Begins a stage where this thread records already; says whether it did.
+#[inline]
+pub fn enter_if_recording(stage: StageId) -> bool {
+    let lane = existing_lane();
+    if let Some(lane) = lane {
+        lane.enter(stage, crate::clock::now());
+    }
+    lane.is_some()
 }
 
 /// Ends a stage on this thread; one that was not begun here is passed over.

@@ -14,6 +14,8 @@ pub(crate) struct FitLog {
     pub(crate) facts: FitFacts,
     next_epoch: u32,
     pub(crate) in_epoch: bool,
+    /// Whether steps were taken outside epochs.
+    steps_only: bool,
     /// Totals as the log has them.
     told: Vec<StageTotal>,
     /// The newest mark: nothing can be told of a moment before it.
@@ -31,7 +33,16 @@ impl FitLog {
         let mark = since.unwrap_or_else(|| Mark::take(lane, at));
         lane.book_background_since(&mark, StageId::BETWEEN_EPOCHS, at);
         let newest = mark.clone();
-        let mut fit = Self { lane, number, facts, next_epoch: 0, in_epoch: false, told: Vec::new(), newest };
+        let mut fit = Self {
+            lane,
+            number,
+            facts,
+            next_epoch: 0,
+            in_epoch: false,
+            steps_only: false,
+            told: Vec::new(),
+            newest,
+        };
         fit.tell(Event::FitBegin { fit: number, at: mark.at }, mark);
         fit
     }
@@ -44,7 +55,7 @@ impl FitLog {
         }
         let epoch = self.next_epoch;
         self.next_epoch += 1;
-        self.in_epoch = true;
+        (self.in_epoch, self.steps_only) = (true, false);
         self.tell(Event::EpochBegin { epoch, at: mark.at }, mark);
         self.change_background(StageId::UNACCOUNTED);
         epoch
@@ -59,6 +70,23 @@ impl FitLog {
         self.in_epoch = false;
         self.tell(Event::EpochEnd { epoch: self.next_epoch - 1, at: mark.at }, mark);
         self.change_background(StageId::BETWEEN_EPOCHS);
+    }
+
+    /// This fit has steps but no epochs: time within it that no stage claims is unaccounted.
+    pub(crate) fn take_steps_only(&mut self) {
+        if !self.in_epoch && !self.steps_only {
+            self.steps_only = true;
+            self.change_background(StageId::UNACCOUNTED);
+        }
+    }
+
+    /// Puts the totals of an earlier moment between two steps, or of now, on record: a lap may be cut there.
+    pub(crate) fn cut(&mut self, since: Option<Mark>) {
+        let is_news = since.as_ref().is_none_or(|mark| mark.at > self.newest.at);
+        if is_news && !self.in_epoch {
+            let mark = self.moment(since);
+            self.tell(Event::Cut { at: mark.at }, mark);
+        }
     }
 
     /// Leaves the open epoch without a mark: it never comes to its end.

@@ -43,6 +43,7 @@ mod recorder;
 mod session;
 mod span_cost;
 mod stage;
+mod stretch;
 mod supervisor;
 mod thread_lane;
 mod training;
@@ -52,7 +53,8 @@ pub use batch_log::BatchLog;
 pub use clock::{anchor, now};
 pub use count::count;
 pub use explicit::{
-    book_since, enter, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open, fit_update, step,
+    book_since, enter, enter_if_recording, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open,
+    fit_update, step,
 };
 pub use fit::{Batches, Epoch, Fit, measured};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
@@ -66,6 +68,7 @@ pub use session::{arm, finish, guarded, is_active, run_folder, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use supervisor::{ChildUsage, Supervisor};
 pub use training::{
-    Address, Call, Modes, ModuleKind, PassId, Training, Update, is_inside, training, training_in_worker,
+    Address, Call, MANUAL, Modes, ModuleKind, PassId, Request, Training, Update, is_inside, training,
+    training_in_worker,
 };
 pub use worker::be_worker;

@@ -129,6 +129,21 @@ pub fn mark() -> MarkId {
     id
 }
 
+/// Moves a mark of this thread to this moment, or takes a new one: what is marked again and again must not
+/// make the thread forget its other marks.
+pub(crate) fn mark_again(known: Option<MarkId>) -> MarkId {
+    let (Some(known), Some(lane)) = (known, current_lane()) else { return mark() };
+    let mark = Mark::take(lane, now());
+    let number = lane.0.number.load(Relaxed);
+    let moved = MARKS.with_borrow_mut(|marks| {
+        let at = marks.iter().rposition(|(id, of, _)| *id == known && *of == number)?;
+        marks.remove(at)?;
+        marks.push_back((known, number, mark));
+        Some(known)
+    });
+    moved.unwrap_or_else(self::mark)
+}
+
 fn remember(id: MarkId, lane: Lane, mark: Mark) {
     MARKS.with_borrow_mut(|marks| {
         if marks.len() == MOST_MARKS {

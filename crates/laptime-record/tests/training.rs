@@ -2,12 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{Event, Record, StageId, Status};
 use laptime_record::{
-    Address, BatchLog, Call, FitFacts, Modes, ModuleKind, Options, PassId, Recorder, Update, enter, exit,
-    is_inside, training,
+    Address, BatchLog, Call, FitFacts, MANUAL, Modes, ModuleKind, Options, PassId, Recorder, Request, Update,
+    enter, exit, is_inside, training,
 };
 use laptime_store::RunReader;
 
@@ -22,11 +23,16 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 /// What a script did, as its log has it.
+#[derive(Default)]
 struct Told {
     fits: usize,
     /// Samples of each step.
     steps: Vec<u32>,
     epochs: usize,
+    /// Steps before each cut.
+    cuts: Vec<usize>,
+    /// Spans of each stage.
+    counts: BTreeMap<StageId, u64>,
     evaluations: u64,
     rows: Option<u64>,
     settings: Vec<(String, String)>,
@@ -37,16 +43,21 @@ fn record(script: fn()) -> Told {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     let recorder = Recorder::start(&Options { root: Some(folder.path().to_owned()), ..Options::default() });
+    let script = move || {
+        create_optimizer();
+        script();
+    };
     std::thread::spawn(script).join().unwrap();
     let run = recorder.finish(Status::Finished, None).run.unwrap();
-    let mut told =
-        Told { fits: 0, steps: Vec::new(), epochs: 0, evaluations: 0, rows: None, settings: Vec::new() };
+    let mut told = Told::default();
     let mut take = |record| match record {
         Record::Event { event: Event::FitBegin { .. }, .. } => told.fits += 1,
         Record::Event { event: Event::EpochEnd { .. }, .. } => told.epochs += 1,
         Record::Event { event: Event::Step { samples, .. }, .. } => told.steps.push(samples),
-        Record::Event { event: Event::Total(total), .. } if total.stage == StageId::EVALUATE => {
-            told.evaluations = told.evaluations.max(total.count);
+        Record::Event { event: Event::Cut { .. }, .. } => told.cuts.push(told.steps.len()),
+        Record::Event { event: Event::Total(total), .. } => {
+            told.counts.insert(total.stage, total.count);
+            told.evaluations = told.counts.get(&StageId::EVALUATE).copied().unwrap_or(0);
         }
         Record::Fit { facts, .. } => {
             told.rows = facts.rows;
@@ -76,11 +87,35 @@ fn call(trains: bool, grad_enabled: bool) {
     });
 }
 
+/// Makes the optimizer, as a script does before it trains.
+fn create_optimizer() {
+    training(|training| training.optimizer_created(OPTIMIZER, false));
+}
+
 fn backward() {
-    training(|training| {
+    let is_own_step = training(|training| {
         training.begin_backward();
-        training.end_backward();
+        training.end_backward()
     });
+    assert!(!is_own_step, "an optimizer is alive");
+}
+
+/// A backward pass whose gradients the script itself uses; `settle` finds the epoch of one that is not counted.
+fn own_step(settle: impl FnOnce()) {
+    let is_own_step = training(|training| {
+        training.begin_backward();
+        training.end_backward()
+    });
+    if is_own_step {
+        if !training(|training| training.knows_optimizer(MANUAL)) {
+            training(|training| training.know_optimizer(MANUAL));
+            training(|training| training.begin_fit(MANUAL, FitFacts::default(), false));
+        }
+        if !training(|training| training.is_counted()) {
+            settle();
+        }
+        training(|training| training.end_own_step());
+    }
 }
 
 /// An update as a hook makes it; `settle` finds the epoch of one that is not counted.
@@ -111,7 +146,7 @@ fn iterator_of(pass: PassId) -> Address {
 
 fn next(pass: PassId, samples: u32) {
     let iterator = iterator_of(pass);
-    if training(|training| training.ask(iterator)) {
+    if training(|training| training.ask(iterator)) == Request::Interrupts {
         training(|training| training.interrupt_step());
     }
     if !training(|training| training.take_batch(iterator)) {
@@ -122,6 +157,11 @@ fn next(pass: PassId, samples: u32) {
 fn ran_out(pass: PassId) {
     training(|training| training.ask(iterator_of(pass)));
     training(|training| training.end_wait());
+    training(|training| training.exhaust_pass(pass, false));
+}
+
+/// The script lets go of the iterator.
+fn let_go(pass: PassId) {
     training(|training| training.end_pass(pass, false));
 }
 
@@ -281,6 +321,211 @@ fn an_iterator_that_stands_where_another_stood_has_its_own_pass() {
         training(|training| training.end_fit());
     });
     assert_eq!((told.epochs, told.steps), (1, vec![4]));
+}
+
+/// One epoch over a loader that asks for the next batch before it hands out the one it has.
+fn ahead(samples: &[u32]) -> PassId {
+    let pass = begin_pass(LOADER);
+    next(pass, samples[0]);
+    for samples in &samples[1..] {
+        next(pass, *samples);
+        step();
+    }
+    ran_out(pass);
+    pass
+}
+
+#[test]
+fn a_loader_that_looks_ahead_has_as_many_steps_and_samples_as_any_other() {
+    let told = record(|| {
+        for _ in 0..2 {
+            let pass = ahead(&[16, 16, 16, 4]);
+            step();
+            let_go(pass);
+            evaluate();
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.fits, told.epochs, told.evaluations), (1, 2, 2));
+    assert_eq!(told.steps, [16, 16, 16, 4, 16, 16, 16, 4]);
+}
+
+#[test]
+fn a_loader_that_lets_go_of_its_iterator_before_the_last_batch_has_that_batch_too() {
+    let told = record(|| {
+        for _ in 0..2 {
+            let pass = ahead(&[16, 16, 4]);
+            let_go(pass);
+            step();
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.epochs, told.steps), (2, vec![16, 16, 4, 16, 16, 4]));
+}
+
+#[test]
+fn an_iterator_kept_after_the_last_batch_ends_its_epoch_with_the_next_thing() {
+    let told = record(|| {
+        ahead(&[16, 16]);
+        step();
+        evaluate();
+        ahead(&[16, 16]);
+        step();
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.epochs, told.evaluations), (2, 1));
+    assert_eq!(told.steps, [16, 16, 16, 16]);
+}
+
+#[test]
+fn batches_that_are_only_collected_are_no_epoch() {
+    let told = record(|| {
+        let pass = begin_pass(LOADER);
+        (0..3).for_each(|_| next(pass, 8));
+        ran_out(pass);
+        let_go(pass);
+        for _ in 0..3 {
+            call(true, true);
+            backward();
+            update(|| training(|training| training.follow_loop(false, false)));
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.epochs, told.steps.len()), (0, 3));
+}
+
+#[test]
+fn a_training_without_epochs_has_cuts_between_its_steps_and_around_evaluations() {
+    let told = record(|| {
+        for at in 0..6 {
+            call(true, true);
+            backward();
+            update(|| training(|training| training.follow_loop(false, false)));
+            if at == 2 {
+                (0..100).for_each(|_| call(false, false));
+            }
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.fits, told.epochs, told.steps.len()), (1, 0, 6));
+    assert_eq!(told.evaluations, 100);
+    let around = told.cuts.iter().filter(|steps| **steps == 3).count();
+    assert!(around >= 2, "{:?}", told.cuts);
+    assert_eq!(told.cuts.last(), Some(&6));
+}
+
+#[test]
+fn what_lies_between_update_and_call_is_prepared_and_between_call_and_backward_is_the_loss() {
+    let told = record(|| {
+        for _ in 0..4 {
+            call(true, true);
+            backward();
+            update(|| training(|training| training.follow_loop(false, false)));
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!(told.counts[&StageId::PREPARE], 3);
+    assert_eq!(told.counts[&StageId::LOSS], 4);
+}
+
+#[test]
+fn without_an_optimizer_a_step_is_from_one_backward_pass_to_the_next() {
+    let told = record(|| {
+        training(|training| training.forget_optimizer(OPTIMIZER));
+        for _ in 0..2 {
+            for at in 0..3 {
+                call(true, true);
+                own_step(|| training(|training| training.follow_loop(true, at == 0)));
+            }
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.fits, told.epochs), (1, 2));
+    assert_eq!(told.steps, [8; 6]);
+    assert!(told.counts[&StageId::OPTIMIZER] >= 5);
+}
+
+#[test]
+fn a_model_in_eval_mode_whose_input_gets_gradients_is_not_trained() {
+    let told = record(|| {
+        training(|training| training.forget_optimizer(OPTIMIZER));
+        call(true, true);
+        for _ in 0..3 {
+            call(false, true);
+            own_step(|| unreachable!("nothing is trained"));
+        }
+    });
+    assert_eq!(told.fits, 0);
+}
+
+#[test]
+fn a_pass_without_gradients_is_an_evaluation_whatever_mode_the_model_is_in() {
+    let told = record(|| {
+        for _ in 0..2 {
+            let pass = begin_pass(LOADER);
+            (0..3).for_each(|_| {
+                next(pass, 4);
+                step();
+            });
+            ran_out(pass);
+            let pass = begin_pass(VALIDATION);
+            (0..2).for_each(|_| {
+                next(pass, 4);
+                call(true, false);
+            });
+            ran_out(pass);
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.epochs, told.evaluations, told.steps.len()), (2, 2, 6));
+}
+
+#[test]
+fn calls_without_gradients_inside_a_pass_are_evaluations_and_targets_are_not() {
+    let told = record(|| {
+        let pass = begin_pass(LOADER);
+        for _ in 0..2 {
+            next(pass, 4);
+            call(true, true);
+            // A target that the model itself computes for its loss.
+            call(true, false);
+            backward();
+            update(|| assert!(training(|training| training.begin_pass_epoch())));
+            // Sampling.
+            (0..5).for_each(|_| call(false, false));
+        }
+        ran_out(pass);
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.epochs, told.evaluations), (1, 10));
+    assert_eq!(told.counts[&StageId::FORWARD], 4);
+}
+
+#[test]
+fn models_that_are_trained_in_turn_have_steps_of_their_own() {
+    const OTHER: Address = Address(0x50);
+    let told = record(|| {
+        training(|training| training.optimizer_created(OTHER, false));
+        for optimizer in [OPTIMIZER, OTHER] {
+            for _ in 0..5 {
+                call(true, true);
+                backward();
+                if training(|training| training.begin_update(optimizer)) == Update::Unsettled {
+                    if !training(|training| training.knows_optimizer(optimizer)) {
+                        training(|training| training.know_optimizer(optimizer));
+                        if !training(|training| training.in_fit()) {
+                            training(|training| training.begin_fit(optimizer, FitFacts::default(), false));
+                        }
+                    }
+                    training(|training| training.follow_loop(false, false));
+                    training(|training| training.enter_update());
+                }
+                training(|training| training.end_update(optimizer));
+            }
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.fits, told.steps), (1, vec![8; 10]));
 }
 
 /// A compiled function that trains, as a hook makes it.

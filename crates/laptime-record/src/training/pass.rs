@@ -4,15 +4,25 @@ use std::collections::VecDeque;
 
 use laptime_core::{StageId, Ticks};
 
+use super::arrived::Arrived;
 use super::{Address, Training, come_out, go_inside};
 use crate::batch_log::in_batches;
 use crate::clock::now;
-use crate::explicit::{book_since, enter, enter_since, exit, exit_since, step};
+use crate::explicit::{book_since, cut, enter, enter_since, exit, exit_since, step};
 use crate::mark::{MarkId, mark};
 
 /// The number of a pass on its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassId(pub u32);
+
+/// What a hook is to do about a request for a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Nothing.
+    Noted,
+    /// Another pass trains, and this one may interrupt its step.
+    Interrupts,
+}
 
 /// One pass over a loader.
 pub(super) struct Pass {
@@ -22,6 +32,7 @@ pub(super) struct Pass {
     iterator: Option<Address>,
     /// Sizes of the batches that were ordered and have not come yet.
     ordered: VecDeque<u32>,
+    arrived: Arrived,
     mark: MarkId,
     began: Ticks,
     asked: Ticks,
@@ -30,11 +41,21 @@ pub(super) struct Pass {
     /// Updates when a batch was last asked for; `None` before the first.
     updates: Option<u64>,
     step_start: Option<Ticks>,
-    samples: u32,
-    /// What the training had done when the pass began.
+    /// The data has ended, but a batch is still to be used.
+    exhausted: Option<Exhausted>,
+    /// What the training had done when the pass began, or when its last step ended.
     backwards: u64,
+    step_backwards: u64,
     calls_to_train: u64,
     calls_to_evaluate: u64,
+}
+
+/// What the training had done when a pass was exhausted.
+#[derive(Clone, Copy)]
+struct Exhausted {
+    mark: MarkId,
+    updates: u64,
+    calls: u64,
 }
 
 impl Training {
@@ -42,7 +63,9 @@ impl Training {
     ///
     /// `in_eval_mode` says whether the model that was last put into eval mode still is.
     pub fn begin_pass(&mut self, loader: Address, in_eval_mode: bool) -> PassId {
+        self.settle_exhausted(|_| true);
         self.leave_evaluation();
+        self.end_own_update();
         let (id, at, began) = (PassId(self.next_pass), mark(), now());
         self.next_pass = self.next_pass.wrapping_add(1);
         // Its iterator is still held somewhere, but the loader starts again.
@@ -54,14 +77,16 @@ impl Training {
             loader,
             iterator: None,
             ordered: VecDeque::new(),
+            arrived: Arrived::default(),
             mark: at,
             began,
             asked: began,
             first_asked: began,
             updates: None,
             step_start: None,
-            samples: 0,
+            exhausted: None,
             backwards: self.backwards,
+            step_backwards: self.backwards,
             calls_to_train: self.calls_to_train,
             calls_to_evaluate: self.calls_to_evaluate,
         });
@@ -102,17 +127,20 @@ impl Training {
         self.passes.iter().find(|known| known.iterator == Some(iterator)).map(|known| known.id)
     }
 
-    /// A batch is requested; says whether another pass trains, so that this may interrupt its step.
-    pub fn ask(&mut self, iterator: Address) -> bool {
+    /// A batch is requested.
+    pub fn ask(&mut self, iterator: Address) -> Request {
+        self.end_own_update();
         // An iterator that nobody saw being made has no pass, but is waited for all the same.
-        let interrupts = self.iterated(iterator).is_some_and(|pass| self.note_request(pass, now()));
+        let request = self.iterated(iterator).map_or(Request::Noted, |pass| self.note_request(pass, now()));
         self.begin_wait();
-        interrupts
+        request
     }
 
-    fn note_request(&mut self, pass: PassId, at: Ticks) -> bool {
+    fn note_request(&mut self, pass: PassId, at: Ticks) -> Request {
         let updates = self.updates;
-        let Some(asked) = self.passes.iter_mut().find(|known| known.id == pass) else { return false };
+        let Some(asked) = self.passes.iter_mut().find(|known| known.id == pass) else {
+            return Request::Noted;
+        };
         asked.asked = at;
         let is_first = asked.updates.is_none();
         if asked.updates != Some(updates) {
@@ -120,23 +148,23 @@ impl Training {
             asked.first_asked = at;
         }
         if is_first && in_batches() {
-            // The user's `laptime.batches` tells of this pass.
+            // The user's `laptime.batches` counts this pass.
             self.passes.retain(|known| known.id != pass);
         }
         let trains = self.primary.is_some() && self.progress.has_updates();
         if trains && self.primary == Some(pass) {
-            self.end_pass_step(pass, at);
+            self.end_pass_step(pass, at, false);
         }
         if let Some(asked) = self.pass(pass) {
             asked.step_start.get_or_insert(at);
         }
-        trains && self.primary != Some(pass)
+        if trains && self.primary != Some(pass) { Request::Interrupts } else { Request::Noted }
     }
 
     /// The pass that trains is interrupted by an evaluation: its next step begins after that.
     pub fn interrupt_step(&mut self) {
-        if let Some(primary) = self.primary {
-            self.end_pass_step(primary, now());
+        if let Some(primary) = self.primary.filter(|_| !self.is_exhausted()) {
+            self.end_pass_step(primary, now(), false);
             if let Some(pass) = self.pass(primary) {
                 pass.step_start = None;
             }
@@ -152,43 +180,102 @@ impl Training {
             // Until a step shows whether modules are called, one look per pass is enough.
             self.functional = pass.is_some() && self.primary == pass && self.calls_since_backward == 0;
         }
+        self.computed = None;
+        self.preparing = self.stretch();
         let Some(taken) = pass.and_then(|pass| self.pass(pass)) else { return true };
         let ordered = taken.ordered.pop_front();
-        taken.samples = taken.samples.saturating_add(ordered.unwrap_or(0));
+        taken.arrived.take(ordered.unwrap_or(0));
         ordered.is_some()
     }
 
     /// Samples in the batch that has come.
     pub fn count_samples(&mut self, iterator: Address, samples: u32) {
         if let Some(taken) = self.iterated(iterator).and_then(|pass| self.pass(pass)) {
-            taken.samples = taken.samples.saturating_add(samples);
+            taken.arrived.count_newest(samples);
         }
     }
 
-    fn end_pass_step(&mut self, pass: PassId, at: Ticks) {
+    /// What has come is being used: by then it is seen whether a loader is ahead.
+    #[inline]
+    pub(super) fn note_use(&mut self) {
+        self.passes.iter_mut().for_each(|pass| pass.arrived.note_use());
+    }
+
+    fn end_pass_step(&mut self, pass: PassId, at: Ticks, is_last: bool) {
+        let backwards = self.backwards;
+        let loss = self.progress.loss();
         if let Some(of) = self.pass(pass) {
-            let samples = std::mem::take(&mut of.samples);
+            let computed = backwards - of.step_backwards;
+            of.step_backwards = backwards;
+            let samples = of.arrived.end_step(computed, is_last);
             if let Some(start) = of.step_start.replace(at) {
-                step(start, at, samples, None);
+                step(start, at, samples, loss);
             }
             self.progress.count_rows(samples);
         }
         self.progress.forget_updates();
     }
 
-    /// The data has ended, or the loop was left.
-    pub fn end_pass(&mut self, pass: PassId, in_eval_mode: bool) {
-        self.end_pass_at(pass, None, in_eval_mode);
+    /// The data has ended; a batch that came before may still be in use.
+    pub fn exhaust_pass(&mut self, pass: PassId, in_eval_mode: bool) {
+        let done = Exhausted {
+            mark: mark(),
+            updates: self.updates,
+            calls: self.calls_to_train + self.calls_to_evaluate,
+        };
+        match self.pass(pass) {
+            Some(of) if of.arrived.is_ahead() => of.exhausted = Some(done),
+            _ => self.end_pass_at(pass, None, in_eval_mode),
+        }
     }
 
-    fn end_pass_at(&mut self, pass: PassId, at: Option<MarkId>, in_eval_mode: bool) {
+    /// The pass is over: its iterator is gone, or the loop was left.
+    pub fn end_pass(&mut self, pass: PassId, in_eval_mode: bool) {
+        // A generator lets go of its iterator before it hands out the last batch.
+        let waits = self.pass(pass).is_some_and(|of| of.exhausted.is_some() && of.arrived.is_used());
+        if !waits || self.is_used_up(pass) {
+            self.end_pass_at(pass, None, in_eval_mode);
+        }
+    }
+
+    /// Whether something was made of the last batch of a pass whose data has ended.
+    fn is_used_up(&self, pass: PassId) -> bool {
+        let Some(of) = self.passes.iter().find(|known| known.id == pass) else { return false };
+        let Some(exhausted) = of.exhausted else { return false };
+        let calls = self.calls_to_train + self.calls_to_evaluate;
+        let trains = self.primary == Some(pass);
+        if trains { exhausted.updates != self.updates } else { exhausted.calls != calls }
+    }
+
+    /// Whether the data of the pass that trains has ended, while its last batch is in use.
+    pub(super) fn is_exhausted(&self) -> bool {
+        let primary = |known: &&Pass| Some(known.id) == self.primary;
+        self.passes.iter().find(primary).is_some_and(|pass| pass.exhausted.is_some())
+    }
+
+    /// Something else begins: those passes whose data has ended are over, with the last update made on them.
+    pub(super) fn settle_exhausted(&mut self, is_over: impl Fn(bool) -> bool) {
+        let over = |known: &&Pass| known.exhausted.is_some() && is_over(self.is_used_up(known.id));
+        let over: Vec<PassId> = self.passes.iter().filter(over).map(|known| known.id).collect();
+        for id in over {
+            let exhausted = self.pass(id).and_then(|pass| pass.exhausted);
+            let updated = exhausted.is_some_and(|exhausted| exhausted.updates != self.updates);
+            let at = if updated { self.last_update } else { exhausted.map(|exhausted| exhausted.mark) };
+            self.end_pass_at(id, at, false);
+        }
+    }
+
+    pub(super) fn end_pass_at(&mut self, pass: PassId, at: Option<MarkId>, in_eval_mode: bool) {
         let Some(place) = self.passes.iter().position(|known| known.id == pass) else { return };
         if self.primary == Some(pass) {
             if self.progress.has_updates() {
-                self.end_pass_step(pass, now());
+                let is_last = self.passes[place].exhausted.is_some();
+                let ended = if at.is_some() && is_last { self.last_update_at } else { now() };
+                self.end_pass_step(pass, ended, is_last);
             }
             self.passes.remove(place);
             self.primary = None;
+            self.preparing = None;
             self.end_epoch(at);
             self.functional = true;
         } else if self.evaluating == Some(pass) {
@@ -211,6 +298,9 @@ impl Training {
     /// A trained model in eval mode is called in this pass: all of the pass is evaluation.
     pub(super) fn begin_evaluation(&mut self, pass: PassId) {
         if let Some(since) = self.pass(pass).map(|of| of.mark) {
+            if !self.paused && self.progress.is_steps_only() && self.primary.is_none() {
+                cut(self.last_update);
+            }
             enter_since(since, StageId::EVALUATE);
             self.evaluating = Some(pass);
         }
