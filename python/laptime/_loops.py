@@ -71,7 +71,7 @@ def forget() -> None:
 
 def _find_loops(code: CodeType) -> list[Loop]:
     instructions = list(dis.get_instructions(code))
-    heads = {step.offset for step in instructions if step.opname == "FOR_ITER"}
+    heads = _heads(instructions)
     found: dict[int, Loop] = {}
     for at, step in enumerate(instructions):
         if step.opname == "FOR_ITER":
@@ -84,6 +84,20 @@ def _find_loops(code: CodeType) -> list[Loop]:
             end = step.offset + 2 if known is None else max(known.end, step.offset + 2)
             found[step.argval] = Loop(step.argval, end, None)
     return list(found.values())
+
+
+def _heads(instructions: list[dis.Instruction]) -> set[int]:
+    """Where `for` loops may be jumped to: a long one has prefixes before its head."""
+    heads: set[int] = set()
+    prefixes: list[int] = []
+    for step in instructions:
+        if step.opname == "EXTENDED_ARG":
+            prefixes.append(step.offset)
+            continue
+        if step.opname == "FOR_ITER":
+            heads.update(prefixes, (step.offset,))
+        prefixes.clear()
+    return heads
 
 
 def _variable(targets: list[dis.Instruction]) -> str | None:
@@ -139,13 +153,27 @@ def epoch_place(frame: FrameType | None, around_birth: frozenset[Any]) -> Place 
     none, unless its variable is named like an epoch.
     """
     loops = enclosing(frame)
+    inside = [found for found in loops if identity(found[1], found[2]) not in around_birth]
     named = next((found for found in loops if found[2].counts_epochs), None)
+    if named is not None and _is_repeated(named, inside):
+        return None
     if named is None:
-        inside = [found for found in loops if identity(found[1], found[2]) not in around_birth]
         named = inside[1] if len(inside) > 1 and inside[1][2].variable is not None else None
     if named is None or not _may_read(named[1]):
         return None
     return Place(named[0], named[1].f_code, named[2])
+
+
+def _is_repeated(
+    epochs: tuple[int, FrameType, Loop], inside: list[tuple[int, FrameType, Loop]]
+) -> bool:
+    """Whether a loop around the epochs makes them again and again with the same optimizer.
+
+    Such as an agent that trains some epochs on each new lot of experience: those are no laps of the training.
+    """
+    _, frame, loop = epochs
+    around = [at.end - at.start for _, of, at in inside if of is frame]
+    return any(length > loop.end - loop.start for length in around)
 
 
 def _may_read(frame: FrameType) -> bool:

@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 from . import _loops, _native, _session
 
 
+# A pass of more steps is no epoch but a way to say "for ever": at 10 ms a step it would take over a day.
+_MOST_STEPS = 10_000_000
+
+
 class Birth(NamedTuple):
     """When an optimizer was made, and in which loops: those repeat whole trainings."""
 
@@ -27,6 +31,7 @@ class Training:
 
     __slots__ = (
         "births",
+        "endless",
         "epoch",
         "evaluated",
         "fit_began",
@@ -62,6 +67,8 @@ class Training:
         self.sizes: dict[int, int] = {}
         self.place: _loops.Place | None = None
         self.epoch: Any = None
+        # Whether the loader was made so long that no pass over it ends.
+        self.endless = False
 
     # Models.
 
@@ -110,7 +117,9 @@ class Training:
             self._see_optimizer(optimizer, frame)
         if _native.is_counted():
             return
-        if _native.begin_pass_epoch():
+        if self.endless:
+            _native.begin_pass_steps()
+        elif _native.begin_pass_epoch():
             # Not needed for this epoch, but it tells later whether the same loop goes on.
             self.place = self._find_place(frame)
             self.epoch = _loops.epoch_now(frame, self.place) if self.place is not None else None
@@ -195,6 +204,9 @@ class Training:
         facts.pop("parameters", None)
         loader = _native.training_loader()
         data = told_by(DATA_FACTS, self.loaders.get(loader)) if loader is not None else {}
+        self.endless = data.get("steps_per_epoch", 0) > _MOST_STEPS
+        if self.endless:
+            data = {key: value for key, value in data.items() if key not in ("rows", "steps_per_epoch")}
         # A loader of torch has rows or does not know them; a pipeline's are counted.
         counts_rows = "rows" not in data and facts.get("framework") != "torch"
         _native.begin_training(optimizer, facts | data, counts_rows)

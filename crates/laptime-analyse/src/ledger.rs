@@ -108,7 +108,7 @@ pub(crate) fn rows(
 }
 
 /// The built-in stages in the order of the work; a user's own stand before what surrounds the training.
-const BEFORE_THE_USERS: [StageId; 13] = [
+const BEFORE_THE_USERS: [StageId; 14] = [
     StageId::IMPORTS,
     StageId::START_UP,
     StageId::DATA_WAIT,
@@ -119,6 +119,7 @@ const BEFORE_THE_USERS: [StageId; 13] = [
     StageId::BACKWARD,
     StageId::OPTIMIZER,
     StageId::COMMUNICATION,
+    StageId::AFTER_UPDATE,
     StageId::CALLBACKS,
     StageId::EVALUATE,
     StageId::CHECKPOINT,

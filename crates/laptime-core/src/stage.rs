@@ -13,7 +13,7 @@ pub const MAX_STAGES: u16 = 256;
 pub const FIRST_USER_STAGE: u16 = 32;
 
 /// The names of the built-in stages, each at the index that is its number; logs hold the numbers, so none ever moves.
-pub const BUILT_IN_STAGES: [&str; 18] = [
+pub const BUILT_IN_STAGES: [&str; 19] = [
     "unaccounted",
     "start_up",
     "data_wait",
@@ -32,6 +32,7 @@ pub const BUILT_IN_STAGES: [&str; 18] = [
     "garbage_collection",
     "imports",
     "callbacks",
+    "after_update",
 ];
 
 impl StageId {
@@ -71,6 +72,8 @@ impl StageId {
     pub const IMPORTS: Self = Self(16);
     /// Callbacks, handlers and loggers of a trainer class.
     pub const CALLBACKS: Self = Self(17);
+    /// From an update to the request for the next batch: logging, metrics, progress bars.
+    pub const AFTER_UPDATE: Self = Self(18);
 
     /// The number of a built-in stage with this name.
     #[must_use]
@@ -117,6 +120,7 @@ mod tests {
             (StageId::GARBAGE_COLLECTION, "garbage_collection"),
             (StageId::IMPORTS, "imports"),
             (StageId::CALLBACKS, "callbacks"),
+            (StageId::AFTER_UPDATE, "after_update"),
         ];
         for (stage, name) in pairs {
             assert_eq!(StageId::built_in(name), Some(stage));

@@ -218,6 +218,12 @@ pub(crate) fn begin_pass_epoch() -> bool {
     tell(false, Training::begin_pass_epoch)
 }
 
+/// The pass that brought this step's data counts steps but is no epoch; `False` without one.
+#[pyfunction]
+pub(crate) fn begin_pass_steps() -> bool {
+    tell(false, Training::begin_pass_steps)
+}
+
 /// Without a loader: whether a loop counts the epochs, and whether it has gone on since the last step.
 #[pyfunction]
 pub(crate) fn follow_loop(in_loop: bool, is_new: bool) {

@@ -96,6 +96,10 @@ pub struct Training {
     calls_to_train: u64,
     calls_to_evaluate: u64,
     calls_since_backward: u64,
+    /// The first module called since the last backward pass. One that is called again before gradients are
+    /// computed may have seen other samples each time, or the same.
+    first_called: Option<Address>,
+    samples_unsure: bool,
     /// Whether the last model was called in eval mode: gradients are then of its input, not to train it.
     last_call_evaluates: bool,
     /// Whether the last step called no module: the model may be inside a compiled function, or written without
@@ -107,6 +111,9 @@ pub struct Training {
     preparing: Option<Stretch>,
     /// Since the model's call ended: until the backward pass, the script computes the loss.
     computed: Option<Stretch>,
+    /// Since an update of a step that a loader counts: until the next batch is asked for, the script logs and
+    /// measures.
+    updated: Option<Stretch>,
     /// Since a backward pass ended that no optimizer follows: the script updates the model itself.
     updating: Option<Stretch>,
     /// The first thing that happened since the last update.
@@ -142,11 +149,14 @@ impl Training {
             calls_to_train: 0,
             calls_to_evaluate: 0,
             calls_since_backward: 0,
+            first_called: None,
+            samples_unsure: false,
             last_call_evaluates: false,
             functional: true,
             before_forward: None,
             preparing: None,
             computed: None,
+            updated: None,
             updating: None,
             first_event: None,
             last_update: None,
@@ -164,7 +174,19 @@ impl Training {
     /// An evaluation without a loader, or a checkpoint, is about to begin: the lap of steps ends before it.
     pub fn pause_steps(&mut self) {
         self.settle_exhausted(|is_used_up| is_used_up);
-        if !self.paused && self.in_steps_only() {
+        if !self.paused && self.progress.is_steps_only() {
+            self.end_lap();
+        }
+    }
+
+    /// The lap of steps ends with the last one.
+    fn end_lap(&mut self) {
+        if self.primary.is_some() {
+            if self.progress.has_updates() {
+                self.interrupt_step();
+            }
+            cut(None);
+        } else {
             cut(self.last_update);
         }
     }
@@ -182,11 +204,6 @@ impl Training {
         if self.paused_at >= self.last_update_at { self.pause } else { self.last_update }
     }
 
-    /// Whether the fit has steps that no loader and no epoch count.
-    fn in_steps_only(&self) -> bool {
-        self.primary.is_none() && self.progress.is_steps_only()
-    }
-
     /// Something of a training step happens; the first after an update may begin an epoch.
     fn see_event(&mut self) {
         if self.first_event.is_none() && self.primary.is_none() && self.passes.is_empty() {
@@ -198,7 +215,7 @@ impl Training {
     /// Steps go on after an evaluation or a checkpoint: that was no part of them.
     fn resume_steps(&mut self) {
         if std::mem::take(&mut self.paused) {
-            if self.in_steps_only() {
+            if self.progress.is_steps_only() {
                 cut(self.pause);
             }
             self.progress.restart_step(self.paused_at);

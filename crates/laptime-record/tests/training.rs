@@ -429,6 +429,40 @@ fn what_lies_between_update_and_call_is_prepared_and_between_call_and_backward_i
 }
 
 #[test]
+fn a_pass_that_never_ends_has_steps_and_no_epoch() {
+    let told = record(|| {
+        let pass = begin_pass(LOADER);
+        for at in 0..6 {
+            next(pass, 10);
+            call(true, true);
+            backward();
+            update(|| assert!(training(|training| training.begin_pass_steps())));
+            if at == 2 {
+                (0..3).for_each(|_| call(false, false));
+            }
+        }
+        let_go(pass);
+        training(|training| training.end_fit());
+    });
+    assert_eq!((told.fits, told.epochs, told.evaluations), (1, 0, 3));
+    assert_eq!(told.steps, [10; 6]);
+    assert!(told.cuts.contains(&3) && told.cuts.last() == Some(&6), "{:?}", told.cuts);
+}
+
+#[test]
+fn a_module_called_again_before_its_gradients_says_nothing_of_samples() {
+    let told = record(|| {
+        for _ in 0..3 {
+            (0..4).for_each(|_| call(true, true));
+            backward();
+            update(|| training(|training| training.follow_loop(false, false)));
+        }
+        training(|training| training.end_fit());
+    });
+    assert_eq!(told.steps, [0; 3]);
+}
+
+#[test]
 fn without_an_optimizer_a_step_is_from_one_backward_pass_to_the_next() {
     let told = record(|| {
         training(|training| training.forget_optimizer(OPTIMIZER));

@@ -29,6 +29,7 @@ pub(crate) fn stage_column(stage: &str) -> String {
         "prepare" => "prep",
         "garbage_collection" => "gc",
         "callbacks" => "calls",
+        "after_update" => "after",
         other => return stage_name(other),
     };
     short.to_owned()

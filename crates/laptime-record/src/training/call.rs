@@ -43,7 +43,7 @@ impl Training {
                 (self.evaluate_call(known.trained, modes), false)
             }
             (ModuleKind::Model, None) if !known.trained => return Call::NewModel,
-            (ModuleKind::Model, None) => (StageId::FORWARD, self.train_call()),
+            (ModuleKind::Model, None) => (StageId::FORWARD, self.train_call(module)),
         };
         self.begin_stage(stage);
         if wants_samples { Call::BegunWithoutSamples } else { Call::Begun }
@@ -53,7 +53,7 @@ impl Training {
     /// whether its samples are wanted.
     pub fn begin_model(&mut self, model: Address, trains: bool) -> bool {
         let was_trained = self.modules.find(model).is_some_and(|known| known.trained);
-        let wants_samples = trains && self.train_call();
+        let wants_samples = trains && self.train_call(model);
         let modes = Modes { trains, grad_enabled: false };
         let stage = if trains { StageId::FORWARD } else { self.evaluate_call(was_trained, modes) };
         self.begin_stage(stage);
@@ -67,7 +67,11 @@ impl Training {
     }
 
     /// Notes a call that gradients are wanted of; says whether its samples are wanted.
-    fn train_call(&mut self) -> bool {
+    fn train_call(&mut self, module: Address) -> bool {
+        self.samples_unsure |= self.calls_since_backward > 0 && self.first_called == Some(module);
+        if self.calls_since_backward == 0 {
+            self.first_called = Some(module);
+        }
         self.leave_evaluation();
         self.end_own_update();
         self.end_preparation();
@@ -76,13 +80,17 @@ impl Training {
         self.last_call_evaluates = false;
         self.note_use();
         self.see_event();
+        if self.progress.is_steps_only() {
+            self.resume_steps();
+        }
         self.pending_samples = 0;
-        self.passes.is_empty()
+        self.passes.is_empty() && !self.samples_unsure
     }
 
     /// The script has its input; between two models of one step it still computes the forward pass.
     fn end_preparation(&mut self) {
-        if let Some(since) = self.preparing.take() {
+        // After one update of a step, what follows is input for the next.
+        if let Some(since) = self.preparing.take().or(self.updated.take()) {
             self.progress.see_preparation(since.since);
             book(Some(since), StageId::PREPARE);
         } else {
@@ -117,7 +125,9 @@ impl Training {
         exit(self.called);
         come_out();
         match self.called {
-            StageId::EVALUATE if self.primary.is_none() => self.see_activity(),
+            StageId::EVALUATE if self.primary.is_none() || self.progress.is_steps_only() => {
+                self.see_activity()
+            }
             StageId::FORWARD if self.calls_since_backward > 0 => self.computed = self.stretch(),
             _ => {}
         }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use laptime_core::{StageId, Ticks};
 
 use super::arrived::Arrived;
-use super::{Address, Training, come_out, go_inside};
+use super::{Address, Training, book, come_out, go_inside};
 use crate::batch_log::in_batches;
 use crate::clock::now;
-use crate::explicit::{book_since, cut, enter, enter_since, exit, exit_since, step};
+use crate::explicit::{book_since, enter, enter_since, exit, exit_since, step};
 use crate::mark::{MarkId, mark};
 
 /// The number of a pass on its thread.
@@ -63,9 +63,9 @@ impl Training {
     ///
     /// `in_eval_mode` says whether the model that was last put into eval mode still is.
     pub fn begin_pass(&mut self, loader: Address, in_eval_mode: bool) -> PassId {
+        self.end_step_tail();
         self.settle_exhausted(|_| true);
         self.leave_evaluation();
-        self.end_own_update();
         let (id, at, began) = (PassId(self.next_pass), mark(), now());
         self.next_pass = self.next_pass.wrapping_add(1);
         // Its iterator is still held somewhere, but the loader starts again.
@@ -129,11 +129,17 @@ impl Training {
 
     /// A batch is requested.
     pub fn ask(&mut self, iterator: Address) -> Request {
-        self.end_own_update();
+        self.end_step_tail();
         // An iterator that nobody saw being made has no pass, but is waited for all the same.
         let request = self.iterated(iterator).map_or(Request::Noted, |pass| self.note_request(pass, now()));
         self.begin_wait();
         request
+    }
+
+    /// What followed the update of the step before has ended.
+    fn end_step_tail(&mut self) {
+        self.end_own_update();
+        book(self.updated.take(), StageId::AFTER_UPDATE);
     }
 
     fn note_request(&mut self, pass: PassId, at: Ticks) -> Request {
@@ -212,6 +218,7 @@ impl Training {
                 step(start, at, samples, loss);
             }
             self.progress.count_rows(samples);
+            self.progress.count_step(at);
         }
         self.progress.forget_updates();
     }
@@ -266,6 +273,7 @@ impl Training {
     }
 
     pub(super) fn end_pass_at(&mut self, pass: PassId, at: Option<MarkId>, in_eval_mode: bool) {
+        self.end_step_tail();
         let Some(place) = self.passes.iter().position(|known| known.id == pass) else { return };
         if self.primary == Some(pass) {
             if self.progress.has_updates() {
@@ -298,8 +306,8 @@ impl Training {
     /// A trained model in eval mode is called in this pass: all of the pass is evaluation.
     pub(super) fn begin_evaluation(&mut self, pass: PassId) {
         if let Some(since) = self.pass(pass).map(|of| of.mark) {
-            if !self.paused && self.progress.is_steps_only() && self.primary.is_none() {
-                cut(self.last_update);
+            if !self.paused && self.progress.is_steps_only() {
+                self.end_lap();
             }
             enter_since(since, StageId::EVALUATE);
             self.evaluating = Some(pass);
@@ -338,6 +346,14 @@ impl Training {
         let Some(since) = self.primary.and_then(|pass| self.pass_mark(pass)) else { return false };
         self.progress.begin_epoch(Some(since));
         true
+    }
+
+    /// The pass that brought this step's data counts steps but is no epoch, since it has no end; `false` without
+    /// one.
+    pub fn begin_pass_steps(&mut self) -> bool {
+        self.primary = self.training_pass();
+        self.progress.begin_steps();
+        self.primary.is_some()
     }
 
     /// The loader that brought this step's data.

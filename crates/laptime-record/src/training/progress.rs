@@ -163,11 +163,24 @@ impl Progress {
         let loss = self.loss();
         if let Some(start) = self.step_start.replace(at) {
             step(start, at, samples, loss);
-            self.steps += 1;
         }
         self.count_rows(samples);
-        if self.is_steps_only() && self.steps.is_multiple_of(self.cut_every) {
-            self.cut(at);
+        self.count_step(at);
+    }
+
+    /// Steps from here on belong to no epoch.
+    pub(super) fn begin_steps(&mut self) {
+        self.steps_only = true;
+        take_steps_only();
+    }
+
+    /// A step has ended; between some of those that belong to no epoch a lap may be cut.
+    pub(super) fn count_step(&mut self, at: Ticks) {
+        if self.is_steps_only() {
+            self.steps += 1;
+            if self.steps.is_multiple_of(self.cut_every) {
+                self.cut(at);
+            }
         }
     }
 
@@ -276,8 +289,7 @@ impl Training {
             self.progress.step_start = first_event_at;
         }
         if !in_loop && !epoch_is_open() {
-            self.progress.steps_only = true;
-            take_steps_only();
+            self.progress.begin_steps();
         }
     }
 
@@ -307,13 +319,13 @@ impl Training {
             self.end_pass_at(primary, None, false);
         }
         self.end_epoch(self.last_update);
-        if self.in_steps_only() && !self.paused {
-            cut(self.last_update);
+        if self.progress.is_steps_only() && !self.paused {
+            self.end_lap();
         }
         self.progress.tell_discarded();
         fit_end(self.activity());
         self.optimizers.clear();
-        (self.preparing, self.computed, self.updating) = (None, None, None);
+        (self.preparing, self.computed, self.updating, self.updated) = (None, None, None, None);
         self.progress = Progress::new();
     }
 }

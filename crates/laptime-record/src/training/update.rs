@@ -46,7 +46,7 @@ impl Training {
     }
 
     fn compute_gradients(&mut self) {
-        self.calls_since_backward = 0;
+        (self.calls_since_backward, self.samples_unsure) = (0, false);
         self.backwards += 1;
         self.progress.see_gradients();
         let samples = std::mem::take(&mut self.pending_samples);
@@ -134,7 +134,7 @@ impl Training {
         if self.in_update {
             return Update::Nested;
         }
-        self.updating = None;
+        (self.updating, self.updated) = (None, None);
         self.see_event();
         if self.knows_optimizer(optimizer) && self.is_counted() {
             self.enter_update();
@@ -180,6 +180,7 @@ impl Training {
         self.computed = None;
         if self.is_counted() {
             self.samples = 0;
+            self.updated = self.stretch();
             if self.is_exhausted() {
                 self.note_update();
             }
