@@ -72,7 +72,8 @@ impl StageId {
     pub const IMPORTS: Self = Self(16);
     /// Callbacks, handlers and loggers of a trainer class.
     pub const CALLBACKS: Self = Self(17);
-    /// From an update to the request for the next batch: logging, metrics, progress bars.
+    /// From an update, or a backward pass without one, to the request for the next batch: logging, metrics,
+    /// progress bars.
     pub const AFTER_UPDATE: Self = Self(18);
 
     /// The number of a built-in stage with this name.

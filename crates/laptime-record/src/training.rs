@@ -111,6 +111,8 @@ pub struct Training {
     preparing: Option<Stretch>,
     /// Since the model's call ended: until the backward pass, the script computes the loss.
     computed: Option<Stretch>,
+    /// Since a backward pass: until the update, gradients are clipped and checked.
+    differentiated: Option<Stretch>,
     /// Since an update of a step that a loader counts: until the next batch is asked for, the script logs and
     /// measures.
     updated: Option<Stretch>,
@@ -156,6 +158,7 @@ impl Training {
             before_forward: None,
             preparing: None,
             computed: None,
+            differentiated: None,
             updated: None,
             updating: None,
             first_event: None,

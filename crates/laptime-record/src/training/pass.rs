@@ -139,7 +139,8 @@ impl Training {
     /// What followed the update of the step before has ended.
     fn end_step_tail(&mut self) {
         self.end_own_update();
-        book(self.updated.take(), StageId::AFTER_UPDATE);
+        let since = self.updated.take().or(self.differentiated.take());
+        book(since, StageId::AFTER_UPDATE);
     }
 
     fn note_request(&mut self, pass: PassId, at: Ticks) -> Request {

@@ -325,7 +325,8 @@ impl Training {
         self.progress.tell_discarded();
         fit_end(self.activity());
         self.optimizers.clear();
-        (self.preparing, self.computed, self.updating, self.updated) = (None, None, None, None);
+        (self.preparing, self.computed, self.differentiated) = (None, None, None);
+        (self.updating, self.updated) = (None, None);
         self.progress = Progress::new();
     }
 }

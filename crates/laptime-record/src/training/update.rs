@@ -65,6 +65,9 @@ impl Training {
     pub fn end_backward(&mut self) -> bool {
         exit(StageId::BACKWARD);
         come_out();
+        if !self.in_update {
+            self.differentiated = self.stretch();
+        }
         // Without an optimizer the script uses the gradients itself, unless they are those of an input.
         if !self.alive.is_empty() || self.in_update || self.last_call_evaluates || in_batches() {
             return false;
@@ -79,7 +82,7 @@ impl Training {
     /// The script updates its model itself from here on, and its step ends.
     pub fn end_own_step(&mut self) {
         self.end_compiled_update(MANUAL);
-        self.preparing = None;
+        (self.preparing, self.differentiated) = (None, None);
         self.updating = self.stretch();
     }
 
@@ -100,6 +103,8 @@ impl Training {
         if self.primary.is_none() {
             self.first_event = None;
         }
+        // What models were called for before was no step of it.
+        self.calls_since_backward = 0;
     }
 
     /// The optimizer is gone, and another may stand where it stood.
@@ -135,6 +140,7 @@ impl Training {
             return Update::Nested;
         }
         (self.updating, self.updated) = (None, None);
+        book(self.differentiated.take(), StageId::OPTIMIZER);
         self.see_event();
         if self.knows_optimizer(optimizer) && self.is_counted() {
             self.enter_update();
