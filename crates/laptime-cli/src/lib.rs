@@ -15,7 +15,7 @@ mod text;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use laptime_core::Anchor;
+use laptime_record::ProgramStart;
 
 use args::{Args, Command, Stop};
 pub use command::run::keep_broken_pipes_silent;
@@ -34,15 +34,15 @@ enum Ending {
     Like(command::run::Ended),
 }
 
-/// Runs a command line; `began` is when the program did.
+/// Runs a command line; `began` is where the program did.
 #[must_use]
-pub fn run(began: &Anchor, command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(began: &ProgramStart, command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(exit_code_of(began, command_line))
 }
 
 /// Like [`run`], with the exit code as a number. The only place that turns outcomes into exit codes.
 #[must_use]
-pub fn exit_code_of(began: &Anchor, command_line: impl IntoIterator<Item = OsString>) -> u8 {
+pub fn exit_code_of(began: &ProgramStart, command_line: impl IntoIterator<Item = OsString>) -> u8 {
     let args = match args::parse(command_line) {
         Ok(args) => args,
         Err(stop) => return explain(&stop),
@@ -60,7 +60,7 @@ pub fn exit_code_of(began: &Anchor, command_line: impl IntoIterator<Item = OsStr
     }
 }
 
-fn dispatch(began: &Anchor, args: &Args, screen: &Screen) -> Result<Ending, failure::Failure> {
+fn dispatch(began: &ProgramStart, args: &Args, screen: &Screen) -> Result<Ending, failure::Failure> {
     match &args.command {
         Command::Demo(demo) => command::demo::run(began, demo, screen),
         Command::Run(run) => command::run::run(run, screen),

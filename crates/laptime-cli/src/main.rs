@@ -25,7 +25,7 @@ static BEFORE_MAIN: extern "C" fn() = look_at_broken_pipes;
 
 fn main() -> std::process::ExitCode {
     // The first line: what comes before training is part of the run.
-    let began = laptime_record::anchor();
+    let began = laptime_record::ProgramStart::now();
     if PIPE_IGNORED.load(Ordering::Relaxed) {
         laptime_cli::keep_broken_pipes_silent();
     }

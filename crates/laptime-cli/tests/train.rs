@@ -57,6 +57,36 @@ fn the_demo_shows_its_report_and_the_report_shows_it_again() {
     assert!(demo.out.lines().all(|line| line.chars().count() <= 80));
 }
 
+/// Burns CPU time and reads a file past the page cache, then becomes `laptime` with these words.
+fn become_laptime(folder: &Path, words: &str) -> laptime::Said {
+    let before = "head -c 33554432 /dev/zero > big; sync big
+        dd if=big of=/dev/null bs=1M iflag=direct 2> /dev/null
+        i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done
+        exec \"$@\"";
+    let program = laptime::laptime(folder, words);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", before, "sh"]).arg(program.get_program()).args(program.get_args());
+    laptime::said(shell.current_dir(folder).env_remove("LAPTIME_DIR").output().unwrap())
+}
+
+#[test]
+fn what_the_process_used_before_it_became_laptime_is_not_counted() {
+    let folder = folder();
+    // The second is measured from outside, and the third is what it is told of the second.
+    for words in ["train linear --epochs 4000 --json", "run -- sleep 0.2", "report --json"] {
+        let said = become_laptime(folder.path(), words);
+        assert_eq!(said.code, Some(0), "{words}: {}", said.err);
+        if !words.contains("--json") {
+            continue;
+        }
+        let report = json(&said);
+        let (wall, cpu) = (report["wall_s"].as_f64().unwrap(), report["machine"]["cpu_s"].as_f64().unwrap());
+        assert!(cpu < wall * 1.2, "{words}: {cpu} s of CPU time in {wall} s");
+        let read = report["transfer"]["storage_read_bytes"].as_u64().unwrap_or(0);
+        assert!(read < 16 << 20, "{words}: {read} bytes read");
+    }
+}
+
 #[test]
 fn several_sizes_train_in_one_run() {
     let folder = folder();

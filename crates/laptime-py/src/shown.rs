@@ -33,6 +33,6 @@ pub(crate) fn python_error(error: &StoreError) -> PyErr {
 /// Runs the `laptime` command and gives its exit code.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, command_line: Vec<OsString>) -> u8 {
-    let began = laptime_record::anchor();
+    let began = laptime_record::ProgramStart::now();
     py.detach(|| laptime_cli::exit_code_of(&began, command_line))
 }

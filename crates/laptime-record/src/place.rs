@@ -4,20 +4,21 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use laptime_core::{Anchor, RunMeta, Timebase};
+use laptime_core::{Anchor, RunMeta, Sample, Timebase};
 use laptime_store::{Catalogue, Disk, LogName, LogWriter, ProcessIdentity, RingIdentity};
 
 use crate::clock;
 use crate::join::Invitation;
 use crate::machine;
+use crate::probe::nothing_used_at;
 use crate::rank::rank_from_environment;
 use crate::recorder::Options;
 
 /// Where a process records, and from when on.
 pub(crate) struct Place {
     pub(crate) began: Anchor,
-    /// Whether that is where the program began, so that what it did before the recorder counts too.
-    pub(crate) covers_program: bool,
+    /// What this process had used then; `None` where the recorder begins only now, and takes its own reading.
+    pub(crate) used: Option<Sample>,
     pub(crate) meta: RunMeta,
     pub(crate) folder: PathBuf,
     /// The folder again, or why it could not be made.
@@ -29,6 +30,7 @@ pub(crate) struct Place {
     joined: u32,
     /// When this process itself began to be recorded.
     own_began: Anchor,
+    own_used: Option<Sample>,
 }
 
 impl Place {
@@ -50,17 +52,19 @@ impl Place {
     fn meet(disk: &mut dyn Disk, options: &Options, now: &Anchor) -> Option<Invitation> {
         let launch = options.launch.as_ref()?;
         let (_, _, made) =
-            make_run(disk, options, &options.began.unwrap_or(*now), LogName::Rank(launch.rank));
+            make_run(disk, options, options.began_at().unwrap_or(now), LogName::Rank(launch.rank));
         Invitation::to(&made.ok()?)
     }
 
     fn join(invitation: Invitation, options: &Options, now: Anchor) -> Self {
         static RECORDERS: AtomicU32 = AtomicU32::new(1);
         let rank = if options.rank > 0 { options.rank } else { rank_from_environment().0 };
-        let began = invitation.began.or(options.began);
+        let own_began = *options.began_at().unwrap_or(&now);
+        // Every process of the command was forked after the command's start.
+        let used = invitation.began.map(|began| nothing_used_at(began.ticks));
         Self {
-            began: began.unwrap_or(now),
-            covers_program: began.is_some(),
+            began: invitation.began.unwrap_or(own_began),
+            used: used.or_else(|| options.used_before()),
             meta: invitation.meta,
             made: Ok(invitation.run.clone()),
             folder: invitation.run,
@@ -68,7 +72,8 @@ impl Place {
             told: Some(Box::new(options.meta.clone())),
             process: ProcessIdentity::current(),
             joined: RECORDERS.fetch_add(1, Ordering::Relaxed),
-            own_began: options.began.unwrap_or(now),
+            own_began,
+            own_used: options.used_before(),
         }
     }
 
@@ -85,7 +90,7 @@ impl Place {
             self.joined = 0;
         } else {
             // What the command did before is start-up of the process that trains, not of its helpers.
-            (self.began, self.covers_program) = (self.own_began, false);
+            (self.began, self.used) = (self.own_began, self.own_used.take());
         }
         writer
     }
@@ -96,21 +101,21 @@ impl Place {
     }
 
     fn make(disk: &mut dyn Disk, options: &Options, now: Anchor) -> Self {
-        let began = options.began.unwrap_or(now);
+        let began = *options.began_at().unwrap_or(&now);
         let log = LogName::Rank(options.rank);
         let (meta, folder, made) = make_run(disk, options, &began, log);
-        let (covers_program, process) = (options.began.is_some(), ProcessIdentity::current());
         Self {
             began,
-            covers_program,
+            used: options.used_before(),
             meta,
             folder,
             made,
             log,
             told: None,
-            process,
+            process: ProcessIdentity::current(),
             joined: 0,
             own_began: began,
+            own_used: None,
         }
     }
 

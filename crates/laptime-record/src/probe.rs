@@ -78,6 +78,13 @@ impl Probes {
 
     /// Reads every probe; what this machine does not have is left out.
     pub(crate) fn sample(&self, at: Ticks) -> Sample {
+        let mut sample = self.process_and_machine(at);
+        sample.readings.push((Gauge::RecorderCpuNs, self.system.thread_cpu_ns()));
+        sample
+    }
+
+    /// Every probe but the one of the thread that reads them.
+    pub(crate) fn process_and_machine(&self, at: Ticks) -> Sample {
         let (system, mut readings) = (self.system.as_ref(), Readings::new());
         let usage = system.usage();
         cpu::read(&usage, self.cgroup.as_deref(), system, &mut readings);
@@ -85,12 +92,11 @@ impl Probes {
         disk::read(system, &mut readings);
         network::read(system, &mut readings);
         load::read(system, &mut readings);
-        readings.push((Gauge::RecorderCpuNs, system.thread_cpu_ns()));
         Sample { at, readings }
     }
 }
 
-/// What a process has used at its very beginning; what the machine counts is not zero then.
+/// What a process had used before it was forked; what the machine counts is not zero then.
 pub(crate) fn nothing_used_at(at: Ticks) -> Sample {
     let counted = [
         Gauge::CpuUserNs,

@@ -8,7 +8,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use laptime_core::{
-    Anchor, Closing, FitFacts, ProcessFacts, Record, RunMeta, StageId, Status, Ticks, Trouble,
+    Anchor, Closing, FitFacts, ProcessFacts, Record, RunMeta, Sample, StageId, Status, Ticks, Trouble,
 };
 use laptime_store::{
     Disk, LaneMemory, LogName, LogWriter, RING_LANES, RealDisk, Ring, RingHeader, RingIdentity, Unsaved,
@@ -21,7 +21,8 @@ use crate::flusher::Flusher;
 use crate::fork;
 use crate::lane::Lane;
 use crate::place::Place;
-use crate::probe::{self, Probes, RealSystem};
+use crate::probe::{Probes, RealSystem};
+use crate::program_start::ProgramStart;
 use crate::rank::Launch;
 use crate::session;
 use crate::span_cost::measure_span_cost_ns;
@@ -239,9 +240,20 @@ pub struct Options {
     pub join: Option<PathBuf>,
     /// The launch this process is one rank of: its ranks share the run that is made.
     pub launch: Option<Launch>,
-    /// When the program began, from [`anchor`](crate::anchor) in its first line: the run then covers the
-    /// whole program, and what it used and counted before the recorder's start. Else the recorder's start.
-    pub began: Option<Anchor>,
+    /// Where the program began, from [`ProgramStart::now`] in its first line: the run then covers the whole
+    /// program, and what it used and counted before the recorder's start. Else the recorder's start.
+    pub began: Option<ProgramStart>,
+}
+
+impl Options {
+    pub(crate) fn began_at(&self) -> Option<&Anchor> {
+        self.began.as_ref().map(ProgramStart::anchor)
+    }
+
+    /// What the process had used when the program began.
+    pub(crate) fn used_before(&self) -> Option<Sample> {
+        self.began.as_ref().map(ProgramStart::used)
+    }
 }
 
 /// Records this process from `start` to `finish`. A process has one recorder at a time.
@@ -288,7 +300,7 @@ impl Recorder {
         }
         let mut place = Place::take(disk.as_mut(), options);
         let mut writer = place.open_log(disk);
-        let (began, covers_program) = (place.began, place.covers_program);
+        let (began, used) = (place.began, place.used.take());
         let identity = place.ring_identity(clock::calibrate(&began));
         let Some((ring, ring_trouble)) = make_ring(&identity) else { return Self::idle() };
         let mut facts = process_facts(&identity);
@@ -300,8 +312,9 @@ impl Recorder {
         let shared = share(ring, began.ticks);
         writer.put(&Record::Process(facts));
         writer.put(&Record::Anchor(began));
-        if covers_program {
-            writer.put(&Record::Sample(probe::nothing_used_at(began.ticks)));
+        let covers_program = used.is_some();
+        if let Some(used) = used {
+            writer.put(&Record::Sample(used));
         }
         if let Some(trouble) = ring_trouble {
             writer.put(&Record::Trouble(trouble));

@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use laptime_core::{Record, Status, Trouble};
 
 use crate::explicit::fit_end;
+use crate::program_start::ProgramStart;
 use crate::recorder::{self, Finished, Options, Recorder, active};
 
 static SESSION: Mutex<Session> = Mutex::new(Session { recorder: None, plan: None });
@@ -44,7 +45,7 @@ pub fn arm(mut options: Options) {
     let mut session = session();
     if active().is_none() && !BROKEN.load(Ordering::Relaxed) {
         // The run begins here, not with its first record.
-        options.began.get_or_insert_with(crate::clock::anchor);
+        options.began.get_or_insert_with(ProgramStart::now);
         session.plan = Some(options);
         recorder::set_armed();
     }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use laptime_core::{Event, LaneState, Record, StageId, Status, Trouble};
+use laptime_core::{Event, Gauge, LaneState, Record, StageId, Status, Trouble};
 use laptime_record::{FitFacts, Metric, Options, Recorder, count, enter_stage, measured, stage, stage_id};
 use laptime_store::{LogName, RunReader, Unsaved};
 
@@ -343,6 +343,29 @@ fn breaks_off_in_a_process_of_its_own() {
     work();
     laptime_record::finish(Status::Finished, None).unwrap();
     assert!(!laptime_record::start(&Options::default()));
+}
+
+#[test]
+fn an_armed_recorder_counts_from_its_arming_not_from_the_process_start() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    // About 200 ms of CPU time, however busy the machine is.
+    for _ in 0..8_000_000 {
+        std::hint::black_box(std::time::Instant::now());
+    }
+    laptime_record::arm(options(folder.path()));
+    laptime_record::enter(StageId::FORWARD);
+    laptime_record::exit(StageId::FORWARD);
+    let run = laptime_record::finish(Status::Finished, None).unwrap().run.unwrap();
+    let samples: Vec<u64> = read(&run).iter().filter_map(cpu_ns).collect();
+    assert!(samples[0] > 50_000_000, "the first reading is what was used before");
+    assert!(samples[samples.len() - 1] - samples[0] < 50_000_000);
+}
+
+fn cpu_ns(record: &Record) -> Option<u64> {
+    let Record::Sample(sample) = record else { return None };
+    let of = |wanted: Gauge| sample.readings.iter().find(|(gauge, _)| *gauge == wanted).map(|(_, ns)| *ns);
+    Some(of(Gauge::CpuUserNs)? + of(Gauge::CpuSystemNs)?)
 }
 
 /// Logs of a run: the rank's own, and those of processes that joined.

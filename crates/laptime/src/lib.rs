@@ -30,6 +30,6 @@
 //! ```
 
 pub use laptime_record::{
-    Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, Recorder, RunMeta, Stage, StageGuard,
-    StageId, Status, anchor, count, enter_stage, measured, now, stage, stage_id,
+    Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, ProgramStart, Recorder, RunMeta,
+    Stage, StageGuard, StageId, Status, count, enter_stage, measured, now, stage, stage_id,
 };

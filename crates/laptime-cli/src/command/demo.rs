@@ -1,6 +1,6 @@
 //! `laptime demo`: a small CNN on generated data, long enough to show where its time goes.
 
-use laptime_core::Anchor;
+use laptime_record::ProgramStart;
 use laptime_train::{ModelKind, Plan};
 
 use super::train::{Session, train};
@@ -12,7 +12,7 @@ use crate::screen::Screen;
 /// Enough epochs for a steady state, few enough to end in seconds.
 const EPOCHS: u64 = 8;
 
-pub(crate) fn run(began: &Anchor, args: &DemoArgs, screen: &Screen) -> Result<Ending, Failure> {
+pub(crate) fn run(began: &ProgramStart, args: &DemoArgs, screen: &Screen) -> Result<Ending, Failure> {
     let plan = Plan { epochs: EPOCHS, validate: 0.2, ..Plan::new(ModelKind::Cnn) };
     let session = Session { name: "demo".into(), place: &args.place, output: args.output, tensorboard: None };
     train(began, &[plan], &session, screen)

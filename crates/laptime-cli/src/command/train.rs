@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use laptime_analyse::Report;
-use laptime_core::{Anchor, RunMeta, Status, units};
-use laptime_record::{Finished, Options, Recorder};
+use laptime_core::{RunMeta, Status, units};
+use laptime_record::{Finished, Options, ProgramStart, Recorder};
 use laptime_store::salvage_rings;
 use laptime_train::{DataSource, Ended, ModelKind, Plan, Prepared, TrainError, Until};
 
@@ -32,7 +32,7 @@ pub(crate) struct Session<'a> {
     pub(crate) tensorboard: Option<&'a Path>,
 }
 
-pub(crate) fn run(began: &Anchor, args: &TrainArgs, screen: &Screen) -> Result<Ending, Failure> {
+pub(crate) fn run(began: &ProgramStart, args: &TrainArgs, screen: &Screen) -> Result<Ending, Failure> {
     let plans = plans(args)?;
     let name = args.name.clone().unwrap_or_else(|| args.model.clone());
     let tensorboard = args.board.tensorboard.as_deref();
@@ -134,7 +134,7 @@ fn not_trained(model: &str, error: &TrainError) -> Failure {
 
 /// Trains one plan after the other as one run. Everything is checked before anything is written.
 pub(crate) fn train(
-    began: &Anchor,
+    began: &ProgramStart,
     plans: &[Plan],
     session: &Session<'_>,
     screen: &Screen,
@@ -190,7 +190,7 @@ fn stop_on_request() -> Arc<AtomicBool> {
     stop
 }
 
-fn options(began: &Anchor, prepared: &[Prepared], session: &Session<'_>) -> Options {
+fn options(began: &ProgramStart, prepared: &[Prepared], session: &Session<'_>) -> Options {
     let meta = RunMeta {
         name: session.name.clone(),
         command: std::env::args().collect(),
@@ -201,7 +201,7 @@ fn options(began: &Anchor, prepared: &[Prepared], session: &Session<'_>) -> Opti
         ..RunMeta::default()
     };
     let root = session.place.folder(std::env::var_os("LAPTIME_DIR"));
-    Options { root: Some(root), meta, rank: 0, began: Some(*began), ..Options::default() }
+    Options { root: Some(root), meta, rank: 0, began: Some(began.clone()), ..Options::default() }
 }
 
 fn warn_if_not_kept(recorder: &Recorder, screen: &Screen) -> bool {
