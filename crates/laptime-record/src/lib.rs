@@ -30,6 +30,7 @@ mod fit;
 mod fit_log;
 mod flusher;
 mod fork;
+mod imports;
 mod join;
 mod lane;
 mod lap;
@@ -46,6 +47,7 @@ mod stage;
 mod supervisor;
 mod thread_lane;
 mod training;
+mod trouble;
 mod worker;
 
 pub use batch_log::BatchLog;
@@ -55,6 +57,7 @@ pub use explicit::{
     book_since, enter, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open, fit_update, step,
 };
 pub use fit::{Batches, Epoch, Fit, measured};
+pub use imports::{import_begins, imported};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
@@ -68,4 +71,5 @@ pub use supervisor::{ChildUsage, Supervisor};
 pub use training::{
     Address, Call, Modes, ModuleKind, PassId, Training, Update, is_inside, training, training_in_worker,
 };
+pub use trouble::hook_off;
 pub use worker::be_worker;
