@@ -9,8 +9,8 @@ from typing import Any
 
 from . import _native
 
-# Hooks that could not attach or were switched off, with the reason; told in the run.
-troubles: dict[str, str] = {}
+# Hooks that could not attach or were switched off; each is put on record once.
+troubles: set[str] = set()
 
 
 def safely(note: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,20 +34,18 @@ def safely(note: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def broken(name: str, error: BaseException) -> None:
-    """Keeps the reason why a hook does not work, and tells the run once."""
+    """Puts a hook that does not work on record, with the reason."""
     if name in troubles:
         return
     try:
-        troubles[name] = f"{type(error).__name__}: {error}"
-        tell_troubles()
+        troubles.add(name)
+        _native.trouble(name, f"{type(error).__name__}: {error}".rstrip(": "))
     except Exception:  # Nothing is left to be told.
         pass
 
 
 def tell_troubles() -> None:
-    """Puts the hooks that do not work on record with the fit that is open."""
-    if troubles:
-        _native.fit_update({f"hook_off_{name}": reason for name, reason in troubles.items()})
+    """Nothing: troubles are on record when they happen."""
 
 
 def attach(name: str, hook: Callable[[], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-_TRUE = {"1", "true", "yes", "on"}
+_OFF = {"", "0", "false", "no", "off"}
 
 
 class Settings:
@@ -46,7 +46,7 @@ def _from_environment() -> dict[str, object]:
             told[key] = value
     for key in ("quiet", "disabled"):
         if value := os.environ.get(f"LAPTIME_{key.upper()}"):
-            told[key] = value.strip().lower() in _TRUE
+            told[key] = value.strip().lower() not in _OFF
     return told
 
 
@@ -74,7 +74,9 @@ def _table(path: str) -> dict[str, object]:
     table = tomllib.loads(text).get("tool", {}).get("laptime", {})
     kinds = {"dir": str, "name": str, "quiet": bool, "disabled": bool}
     told = {key: table[key] for key, kind in kinds.items() if isinstance(table.get(key), kind)}
-    if "dir" in told:
+    if not told.get("dir"):
+        told.pop("dir", None)
+    else:
         # A path in a file is meant from where the file is.
         told["dir"] = os.path.join(os.path.dirname(path), told["dir"])
     return told

@@ -133,7 +133,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
         warnings: run.warnings(),
     };
     report.findings = if run.recorded_nothing() {
-        vec![verdict::nothing_recorded()]
+        vec![verdict::nothing_recorded(&report.warnings)]
     } else {
         verdict::findings(&report, process, &timebase)
     };

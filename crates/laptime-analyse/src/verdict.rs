@@ -1,12 +1,12 @@
 //! Verdict: what limits the training, in one sentence with numbers, and what else the facts say.
 
 use laptime_core::units::duration;
-use laptime_core::{StageId, Status, Timebase};
+use laptime_core::{StageId, Status, Timebase, Trouble};
 
 use crate::compiled::{compiled, compiled_functions};
 use crate::discarded::discarded_gradients;
 use crate::process::Process;
-use crate::report::{Finding, Report};
+use crate::report::{Finding, Report, Warning};
 use crate::statistics::{t_width, variance};
 use crate::step_series::{Block, joined};
 use crate::wording::{percent, times, times_between};
@@ -87,10 +87,17 @@ fn finding(id: &'static str, text: String) -> Finding {
     Finding { id, text }
 }
 
-/// What can be said of a command that recorded nothing of itself.
-pub(crate) fn nothing_recorded() -> Finding {
-    let text = "cannot tell where the time went: the command recorded no stages";
-    finding("nothing_recorded", text.to_owned())
+/// What can be said of a command that recorded nothing of itself: why, where that is known.
+pub(crate) fn nothing_recorded(warnings: &[Warning]) -> Finding {
+    let because = warnings.iter().find_map(|warning| match warning {
+        Warning::Trouble { trouble: Trouble::HooksNotAttached { because, hint } } => {
+            Some(format!("{because}; {hint}"))
+        }
+        Warning::Trouble { trouble: Trouble::NothingToRecord { because } } => Some(because.clone()),
+        _ => None,
+    });
+    let because = because.unwrap_or_else(|| "the command recorded no stages".to_owned());
+    finding("nothing_recorded", format!("cannot tell where the time went: {because}"))
 }
 
 fn too_little(report: &Report, process: &Process) -> Option<Finding> {

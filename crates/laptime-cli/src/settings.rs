@@ -95,7 +95,8 @@ pub(crate) fn joined(args: &RunArgs) -> bool {
     !own && run.is_some_and(|run| run.join("run.json").exists())
 }
 
-fn is_on(value: &OsString) -> bool {
+/// Whether a variable's value means yes; the same words as in the Python package.
+pub(crate) fn is_on(value: &OsString) -> bool {
     let value = value.to_string_lossy().to_lowercase();
     !["", "0", "false", "no", "off"].contains(&value.trim())
 }

@@ -27,7 +27,8 @@ pub struct ShownRun {
 /// When there is no such run, or it cannot be read.
 pub fn show_run(root: Option<&Path>, run: Option<&str>) -> Result<ShownRun, StoreError> {
     salvage_rings();
-    let root = root.map(Path::to_owned).or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
+    let variable = || std::env::var_os("LAPTIME_DIR").filter(|dir| !dir.is_empty());
+    let root = root.map(Path::to_owned).or_else(|| variable().map(PathBuf::from));
     let catalogue = Catalogue::at(root.unwrap_or_else(|| PathBuf::from(".laptime")));
     let entry = catalogue.find(run.map_or(Selected::Latest, Selected::Named))?;
     let report = Study::open(&entry.path)?.report()?;

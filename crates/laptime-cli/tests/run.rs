@@ -30,7 +30,7 @@ fn folder() -> TempDir {
 fn laptime(folder: &Path) -> Command {
     let mut command = Command::new(LAPTIME);
     command.current_dir(folder);
-    for name in ["DIR", "NAME", "QUIET", "DISABLED", "RUN", "BEGAN", "HOOKS", "HOOK_PATH"] {
+    for name in ["DIR", "NAME", "QUIET", "DISABLED", "RUN", "BEGAN", "HOOKS", "PACKAGE", "PYTHON"] {
         command.env_remove(format!("LAPTIME_{name}"));
     }
     command
@@ -429,22 +429,38 @@ fn what_is_typed_beats_the_environment_which_beats_the_file() {
 }
 
 #[test]
-fn the_command_learns_of_its_run() {
+fn the_command_learns_of_its_run_and_its_pythons_of_the_hooks() {
     let folder = folder();
-    let script = "echo $LAPTIME_RUN; echo $LAPTIME_BEGAN; echo $LAPTIME_HOOKS; echo $PYTHONPATH";
-    let mut command = laptime(folder.path());
-    command.env("LAPTIME_HOOK_PATH", "/hook").env("PYTHONPATH", "/known");
-    command.args(["run", "-q", "--", "sh", "-c", script]);
-    let told = text(&command.output().unwrap().stdout);
-    let lines: Vec<&str> = told.lines().collect();
-    assert!(Path::new(lines[0]).is_absolute() && Path::new(lines[0]).join("run.json").exists(), "{told}");
-    assert_eq!(lines[1].split(',').filter(|value| value.parse::<u64>().is_ok()).count(), 4, "{told}");
-    assert_eq!(lines[2..], ["", "/hook:/known"]);
-    let mut command = laptime(folder.path());
-    command.env("LAPTIME_HOOK_PATH", "/hook").env("PYTHONPATH", "/known");
-    command.args(["run", "-q", "--no-hooks", "--", "sh", "-c", script]);
-    let told = text(&command.output().unwrap().stdout);
-    assert_eq!(told.lines().skip(2).collect::<Vec<_>>(), ["0", "/known"]);
+    let script = "echo $LAPTIME_RUN; echo $LAPTIME_BEGAN; echo $LAPTIME_HOOKS; echo $PYTHONPATH; \
+                  echo $LAPTIME_PACKAGE; ls ${PYTHONPATH%%:*}";
+    let told = |options: &[&str], variables: &[(&str, &str)]| {
+        let mut command = laptime(folder.path());
+        command.env("PYTHONPATH", "/known").envs(variables.iter().copied());
+        command.args(["run", "-q"]).args(options).args(["--", "sh", "-c", script]);
+        text(&command.output().unwrap().stdout)
+    };
+    let lines = told(&[], &[]);
+    let lines: Vec<&str> = lines.lines().collect();
+    let run = Path::new(lines[0]);
+    assert!(run.is_absolute() && run.join("run.json").exists(), "{lines:?}");
+    assert_eq!(lines[1].split(',').filter(|value| value.parse::<u64>().is_ok()).count(), 4, "{lines:?}");
+    let hook = run.join("hook-00000");
+    assert_eq!(lines[2..], ["", &format!("{}:/known", hook.display()), "", "sitecustomize.py"]);
+    // What was there for the command alone is gone with it.
+    let mut left: Vec<_> = fs::read_dir(run).unwrap().map(|file| file.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["run.json", "supervisor.000001.ltlog"]);
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/laptime").canonicalize().unwrap();
+    let package = package.to_str().unwrap();
+    let told_of_package = told(&[], &[("LAPTIME_PACKAGE", package)]);
+    let lines: Vec<&str> = told_of_package.lines().collect();
+    assert_eq!(lines[2..5], ["", &format!("{package}/_hook:/known"), package]);
+    // A package of another version is no use here.
+    assert_eq!(told(&[], &[("LAPTIME_PACKAGE", "/other")]).lines().nth(4), Some(""));
+    for (options, variables) in [(&["--no-hooks"][..], &[][..]), (&[], &[("LAPTIME_HOOKS", " Off")])] {
+        let lines = told(options, variables);
+        assert_eq!(lines.lines().skip(2).take(2).collect::<Vec<_>>(), ["0", "/known"]);
+    }
 }
 
 #[test]

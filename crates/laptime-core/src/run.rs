@@ -105,6 +105,20 @@ pub enum Trouble {
         /// What to type or to do instead.
         hint: String,
     },
+    /// The script's own laptime writes another log than is read here, so another package recorded it.
+    PackageReplaced {
+        /// Where the script's own package is.
+        folder: String,
+        /// The log it writes, in words.
+        log: String,
+        /// The log that is read here, in words.
+        needed: String,
+    },
+    /// The command's Python had laptime's hooks, and nothing for them to record.
+    NothingToRecord {
+        /// Why.
+        because: String,
+    },
     /// One hook could not attach, or failed and was switched off; the training went on.
     HookOff {
         /// The hook.

@@ -35,7 +35,7 @@ mod _native {
         is_active, measured, now, run_folder, stage_id, start,
     };
     #[pymodule_export]
-    use crate::process::{be_worker, rank};
+    use crate::process::{be_worker, import_begins, imported, rank, trouble};
     #[pymodule_export]
     use crate::shown::{main, show_run};
     #[pymodule_export]
@@ -59,6 +59,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("LOG_VERSION", laptime_store::LOG_VERSION)?;
         module.add("lap", lap::function(module)?)?;
         step_calls::add_to(module)
     }

@@ -5,9 +5,13 @@
 use std::cell::RefCell;
 use std::sync::MutexGuard;
 
+use laptime_core::Trouble;
+
+use crate::imports::{Imports, imports};
 use crate::recorder::{self, RecorderLocks};
 use crate::session::{Session, session};
 use crate::stage::{StageNames, names};
+use crate::trouble::early_troubles;
 
 /// Every lock of this crate that another thread could hold while this one forks.
 struct Held {
@@ -15,6 +19,8 @@ struct Held {
     session: MutexGuard<'static, Session>,
     _recorder: RecorderLocks,
     _names: MutexGuard<'static, StageNames>,
+    imports: MutexGuard<'static, Imports>,
+    _troubles: MutexGuard<'static, Vec<Trouble>>,
 }
 
 thread_local! {
@@ -33,7 +39,13 @@ pub(crate) fn stand_by() {
 extern "C" fn before() {
     // No unwinding may leave a C callback; without the locks the child only risks what it risked before.
     let _ = std::panic::catch_unwind(|| {
-        let held = Held { session: session(), _recorder: recorder::lock_all(), _names: names() };
+        let held = Held {
+            session: session(),
+            _recorder: recorder::lock_all(),
+            _names: names(),
+            imports: imports(),
+            _troubles: early_troubles(),
+        };
         let _ = HELD.try_with(|place| place.replace(Some(held)));
     });
 }
@@ -48,6 +60,7 @@ extern "C" fn in_child() {
         let held = HELD.try_with(RefCell::take).ok().flatten();
         if let Some(mut held) = held {
             held.session.begin_anew_in_child(was_on);
+            held.imports.forget();
         }
     });
 }

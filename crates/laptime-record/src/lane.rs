@@ -205,7 +205,7 @@ impl Lane {
     }
 
     fn take_since(self, mark: &Mark, to: StageId, now: Ticks) {
-        let spans = self.move_since(mark, to, now, |_| true);
+        let (_, spans) = self.move_since(mark, to, now, |_| true);
         for (stage, count) in spans {
             let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
             total.count.store(total.count.load(Relaxed).saturating_sub(count), Relaxed);
@@ -217,14 +217,39 @@ impl Lane {
         let _ = self.move_since(mark, to, now, |stage| BACKGROUNDS.contains(&stage));
     }
 
-    /// Moves own time since the mark; says how many spans of each stage ended since.
+    /// Books the time since the mark that no stage claimed on a stage, as one span of it.
+    pub(crate) fn book_background_as_span(self, mark: &Mark, stage: StageId, now: Ticks) -> Pushed {
+        let (own, _) = self.move_since(mark, stage, now, |stage| BACKGROUNDS.contains(&stage));
+        if own == 0 {
+            return Pushed::Calm;
+        }
+        add(&self.0.totals[usize::from(stage.0 % MAX_STAGES)].count, 1);
+        self.push_span(Entry::span(stage, mark.at, now, Ticks(own), false))
+    }
+
+    /// Books a stretch of the past in which only the background was open on a stage, as one span of it.
+    pub(crate) fn book_past(self, stage: StageId, start: Ticks, end: Ticks) -> Pushed {
+        let background = &self.0.frames[0];
+        let start = start.max(Ticks(background.start.load(Relaxed)));
+        let own = end.since(start);
+        if own == Ticks(0) {
+            return Pushed::Calm;
+        }
+        add(&background.children, own.0);
+        let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
+        add(&total.own, own.0);
+        add(&total.count, 1);
+        self.push_span(Entry::span(stage, start, end, own, false))
+    }
+
+    /// Moves own time since the mark; says how much, and how many spans of each stage ended since.
     fn move_since(
         self,
         mark: &Mark,
         to: StageId,
         now: Ticks,
         moves: impl Fn(StageId) -> bool,
-    ) -> Vec<(StageId, u64)> {
+    ) -> (u64, Vec<(StageId, u64)>) {
         let moves = |stage: StageId| stage != to && moves(stage);
         let open = self.open_at(now);
         let open_now: Vec<OpenStage> = open.iter().map(|(open, _)| *open).collect();
@@ -246,7 +271,7 @@ impl Lane {
             moved += own;
         }
         add(&self.0.totals[usize::from(to.0 % MAX_STAGES)].own, moved);
-        spans
+        (moved, spans)
     }
 
     /// Whether an evaluation is open.

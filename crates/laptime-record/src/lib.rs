@@ -30,6 +30,7 @@ mod fit;
 mod fit_log;
 mod flusher;
 mod fork;
+mod imports;
 mod join;
 mod lane;
 mod lap;
@@ -48,6 +49,7 @@ mod stretch;
 mod supervisor;
 mod thread_lane;
 mod training;
+mod trouble;
 mod worker;
 
 pub use batch_log::BatchLog;
@@ -58,6 +60,7 @@ pub use explicit::{
     fit_update, step,
 };
 pub use fit::{Batches, Epoch, Fit, measured};
+pub use imports::{import_begins, imported};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
@@ -73,4 +76,5 @@ pub use training::{
     Address, Call, MANUAL, Modes, ModuleKind, PassId, Request, Training, Update, is_inside, training,
     training_in_worker,
 };
+pub use trouble::hook_off;
 pub use worker::be_worker;

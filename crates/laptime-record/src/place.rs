@@ -139,7 +139,8 @@ pub(crate) fn make_run(
     began: &Anchor,
     log: LogName,
 ) -> (RunMeta, PathBuf, io::Result<PathBuf>) {
-    let root = options.root.clone().or_else(|| std::env::var_os("LAPTIME_DIR").map(PathBuf::from));
+    let variable = || std::env::var_os("LAPTIME_DIR").filter(|dir| !dir.is_empty());
+    let root = options.root.clone().or_else(|| variable().map(PathBuf::from));
     let root = root.unwrap_or_else(|| PathBuf::from(".laptime"));
     // Absolute, since the program may change its directory and a salvage starts elsewhere.
     let root = std::path::absolute(&root).unwrap_or(root);

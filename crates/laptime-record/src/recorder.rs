@@ -8,7 +8,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use laptime_core::{
-    Anchor, Closing, FitFacts, ProcessFacts, Record, RunMeta, Sample, StageId, Status, Ticks, Trouble,
+    Anchor, Closing, FitFacts, ProcessFacts, Record, RunMeta, Sample, StageId, Status, Trouble,
 };
 use laptime_store::{
     Disk, LaneMemory, LogName, LogWriter, RING_LANES, RealDisk, Ring, RingHeader, RingIdentity, Unsaved,
@@ -19,6 +19,7 @@ use crate::count::take_early_counts;
 use crate::fit::Fit;
 use crate::flusher::Flusher;
 use crate::fork;
+use crate::imports::take_early_imports;
 use crate::lane::Lane;
 use crate::place::Place;
 use crate::probe::{Probes, RealSystem};
@@ -27,6 +28,7 @@ use crate::rank::Launch;
 use crate::session;
 use crate::span_cost::measure_span_cost_ns;
 use crate::thread_lane::current_lane;
+use crate::trouble::early_troubles;
 use crate::worker::worker;
 
 /// Threads that can record at once; those beyond the ring's lanes lose up to 100 ms when killed.
@@ -114,7 +116,7 @@ pub(crate) fn wake_flusher() {
 pub(crate) struct Shared {
     pub(crate) generation: u32,
     pub(crate) header: &'static RingHeader,
-    pub(crate) began: Ticks,
+    pub(crate) began: Anchor,
     flusher: std::sync::OnceLock<Thread>,
     stop: AtomicBool,
     ring: &'static [LaneMemory; RING_LANES],
@@ -159,6 +161,11 @@ impl Shared {
         number
     }
 
+    /// Whether a fit has begun.
+    pub(crate) fn any_fit(&self) -> bool {
+        self.next_fit.load(Ordering::Relaxed) > 0
+    }
+
     pub(crate) fn tell_fit(&self, number: u32, facts: &FitFacts) {
         self.note(Record::Fit { fit: number, facts: facts.clone() });
     }
@@ -185,7 +192,7 @@ impl Shared {
         let number = lanes.next_number;
         lanes.next_number += 1;
         // The thread that starts the recorder has been running since the recorder's beginning.
-        let started = if number == 0 { self.began } else { now() };
+        let started = if number == 0 { self.began.ticks } else { now() };
         let background = if number == 0 { StageId::START_UP } else { StageId::UNACCOUNTED };
         let name = thread::current().name().unwrap_or("unnamed").to_owned();
         lane.0.claim(number, &name, started);
@@ -309,16 +316,15 @@ impl Recorder {
         facts.ring = ring.name();
         facts.told = place.told.clone();
         let ring_path = ring.path().map(Path::to_owned);
-        let shared = share(ring, began.ticks);
+        let shared = share(ring, began);
         writer.put(&Record::Process(facts));
         writer.put(&Record::Anchor(began));
         let covers_program = used.is_some();
         if let Some(used) = used {
             writer.put(&Record::Sample(used));
         }
-        if let Some(trouble) = ring_trouble {
-            writer.put(&Record::Trouble(trouble));
-        }
+        let early = std::mem::take(&mut *early_troubles());
+        early.into_iter().chain(ring_trouble).for_each(|trouble| writer.put(&Record::Trouble(trouble)));
         if let Err(error) = &place.made {
             writer.blame(error);
         }
@@ -328,6 +334,7 @@ impl Recorder {
         // The starting thread is lane 0.
         let lane = current_lane();
         take_early_counts(lane.filter(|_| covers_program));
+        take_early_imports(shared, lane);
         let flusher =
             Flusher::new(shared, writer, Box::new(SystemClock), Probes::new(Box::new(RealSystem)), ring_path);
         let flusher = spawn_flusher(shared, flusher);
@@ -454,7 +461,7 @@ fn make_ring(identity: &RingIdentity) -> Option<(Ring, Option<Trouble>)> {
     }
 }
 
-fn share(ring: Ring, began: Ticks) -> &'static Shared {
+fn share(ring: Ring, began: Anchor) -> &'static Shared {
     static NEXT_GENERATION: AtomicU32 = AtomicU32::new(1);
     let (header, lanes) = ring.leak();
     for (stage, name) in crate::stage::stage_names_from(0) {
@@ -471,6 +478,6 @@ fn share(ring: Ring, began: Ticks) -> &'static Shared {
         notes: Mutex::default(),
         next_fit: AtomicU32::new(0),
         threads_not_recorded: AtomicU64::new(0),
-        span_cost_ns: measure_span_cost_ns(Lane(&lanes[RING_LANES - 1]), began),
+        span_cost_ns: measure_span_cost_ns(Lane(&lanes[RING_LANES - 1]), began.ticks),
     }))
 }

@@ -12,8 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use laptime_core::{Record, Status, Trouble};
 
 use crate::explicit::fit_end;
+use crate::join::RUN_VARIABLE;
 use crate::program_start::ProgramStart;
 use crate::recorder::{self, Finished, Options, Recorder, active};
+use crate::trouble::early_troubles;
 
 static SESSION: Mutex<Session> = Mutex::new(Session { recorder: None, plan: None });
 static BROKEN: AtomicBool = AtomicBool::new(false);
@@ -78,7 +80,12 @@ pub fn finish(status: Status, message: Option<String>) -> Option<Finished> {
     let recorder = {
         let mut session = session();
         recorder::unset_armed();
-        session.plan = None;
+        let plan = session.plan.take();
+        // Hooks that do not work may be why nothing was recorded: a run that was to be joined learns of them.
+        let joins = std::env::var_os(RUN_VARIABLE).is_some() && !early_troubles().is_empty();
+        if let Some(options) = plan.filter(|_| joins && active().is_none()) {
+            session.start(&options);
+        }
         session.recorder.take()?
     };
     fit_end(None);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 
-use laptime_core::{Anchor, Closing, ProcessFacts, Record, Role, RunMeta, Sample, Status};
+use laptime_core::{Anchor, Closing, ProcessFacts, Record, Role, RunMeta, Sample, Status, Trouble};
 use laptime_store::{Catalogue, LogName, LogWriter, ProcessIdentity, RealDisk};
 
 use crate::clock;
@@ -134,6 +134,16 @@ impl Supervisor {
             records.push(Record::Anchor(now));
         }
         self.put(now, records);
+    }
+
+    /// The processes of the command that live now.
+    pub fn processes(&mut self) -> Vec<u32> {
+        self.probes.processes()
+    }
+
+    /// Puts what did not work on record.
+    pub fn note(&self, troubles: Vec<Trouble>) {
+        self.put(clock::anchor(), troubles.into_iter().map(Record::Trouble).collect());
     }
 
     /// Says how and when the child ended, and hands over what is left. The child is reaped by now.

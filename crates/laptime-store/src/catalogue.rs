@@ -61,18 +61,29 @@ impl Catalogue {
     pub fn create(&self, disk: &mut dyn Disk, meta: &mut RunMeta) -> io::Result<PathBuf> {
         describe_start(meta)?;
         let run = self.root.join(&meta.id);
+        let is_ours = self.holds_nothing();
         disk.create_folder(&run)?;
         let description = serde_json::to_vec_pretty(meta)?;
         disk.publish(&run.join("run.json"), &description)?;
         // Conveniences: a run is complete without them.
-        let _ = self.keep_out_of_git();
+        if is_ours {
+            let _ = self.keep_out_of_git();
+        }
         let _ = self.point_latest_to(&meta.id);
         Ok(run)
     }
 
+    /// Whether the folder is not there yet or empty, so that nothing in it is anybody else's.
+    pub(crate) fn holds_nothing(&self) -> bool {
+        match fs::read_dir(&self.root) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
+    /// Lets git pass over the folder; only for one that held nothing.
     pub(crate) fn keep_out_of_git(&self) -> io::Result<()> {
-        let path = self.root.join(".gitignore");
-        if path.exists() { Ok(()) } else { fs::write(path, "*\n") }
+        fs::write(self.root.join(".gitignore"), "*\n")
     }
 
     pub(crate) fn point_latest_to(&self, id: &str) -> io::Result<()> {

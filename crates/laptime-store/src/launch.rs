@@ -35,6 +35,7 @@ impl Catalogue {
         launch: &str,
         log: LogName,
     ) -> io::Result<PathBuf> {
+        let is_ours = self.holds_nothing();
         disk.create_folder(self.root())?;
         describe_start(meta)?;
         for turn in 0..MOST_TURNS {
@@ -48,7 +49,9 @@ impl Catalogue {
             disk.create_folder(&run)?;
             let first = describe(&run, meta)?;
             // Conveniences: a run is complete without them.
-            let _ = self.keep_out_of_git();
+            if is_ours {
+                let _ = self.keep_out_of_git();
+            }
             if first {
                 let _ = self.point_latest_to(&meta.id);
             }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::catalogue::{Selected, new_id};
+use crate::catalogue::{Catalogue, Selected, new_id};
 use crate::disk::{Disk, RealDisk};
 use crate::error::StoreError;
 
@@ -42,11 +42,12 @@ impl SweepCatalogue {
         let id = new_id(started_real_ns)?;
         // Absolute, since the runs in it outlive a change of directory.
         let path = std::path::absolute(self.root.join(FOLDER).join(&id))?;
+        let runs = Catalogue::at(&self.root);
+        let is_ours = runs.holds_nothing();
         RealDisk.create_folder(&path)?;
-        let ignored = self.root.join(".gitignore");
-        if !ignored.exists() {
+        if is_ours {
             // A convenience: a sweep is complete without it.
-            let _ = fs::write(ignored, "*\n");
+            let _ = runs.keep_out_of_git();
         }
         Ok(SweepEntry { id, path })
     }
@@ -160,6 +161,6 @@ mod tests {
     fn sweeps_are_no_runs() {
         let folder = tempfile::tempdir().unwrap();
         SweepCatalogue::at(folder.path()).create(1).unwrap().keep(b"{}", true).unwrap();
-        assert!(crate::Catalogue::at(folder.path()).list().unwrap().is_empty());
+        assert!(Catalogue::at(folder.path()).list().unwrap().is_empty());
     }
 }

@@ -13,8 +13,10 @@ mod bystander;
 pub(super) mod child;
 mod ending;
 pub(super) mod environment;
+pub(super) mod hooks;
 mod other_ranks;
 pub(super) mod program;
+mod pythons;
 pub(super) mod signals;
 
 use std::ffi::{OsStr, OsString};
@@ -40,6 +42,7 @@ use bystander::Bystander;
 use child::Child;
 pub(crate) use child::Ended;
 pub(crate) use ending::end_like;
+use hooks::Hooks;
 pub use signals::keep_broken_pipes_silent;
 
 /// What killed a command may be killing the processes it started: what they were doing is in their rings.
@@ -109,7 +112,8 @@ fn watch(
     mut supervisor: Supervisor,
     signals: &signals::Blocked,
 ) -> Result<Watched, Failure> {
-    let variables = environment::variables(&supervisor, args.no_hooks);
+    let mut hooks = Hooks::prepare(&supervisor, args.no_hooks);
+    let variables = environment::variables(&supervisor, &hooks);
     let child = match Child::start(words, &variables, signals) {
         Ok(child) => child,
         Err(error) => {
@@ -120,10 +124,11 @@ fn watch(
     supervisor.watch(child.pid());
     let live = Live::follow(supervisor.run(), Views::default().with_board(board));
     let sampler = args.profile.then(|| sample(child.pid(), &supervisor));
-    let (ended, at, usage) = follow(&child, &mut supervisor, signals);
+    let (ended, at, usage) = follow(&child, &mut supervisor, &mut hooks, signals);
     if let Some(Err(error)) = sampler.map(|started| started.and_then(Sampler::stop)) {
         note(&format!("warning: the profile is not kept in full: {error}"));
     }
+    supervisor.note(hooks.troubles(words));
     let (status, message) = ended.told();
     let finished = supervisor.finish(&at, &usage, status, message);
     Ok(Watched { finished, ended, board: live.end() })
@@ -139,12 +144,13 @@ fn sample(pid: u32, supervisor: &Supervisor) -> io::Result<Sampler> {
 fn follow(
     child: &Child,
     supervisor: &mut Supervisor,
+    hooks: &mut Hooks,
     signals: &signals::Blocked,
 ) -> (Ended, Anchor, ChildUsage) {
     let mut next_sample = child::Timer::every_second();
     let mut bystander = Bystander::stand();
     loop {
-        let signal = signals.wait(next_sample.left());
+        let signal = signals.wait(next_sample.left().min(hooks.left()));
         let to_the_group = bystander.as_mut().map_or(0, Bystander::seen);
         if let Some(signal) = signal.filter(|signal| !signal.is_in(to_the_group)) {
             child.forward(&signal);
@@ -162,6 +168,7 @@ fn follow(
         if next_sample.is_due() {
             supervisor.sample();
         }
+        hooks.look(supervisor);
     }
 }
 

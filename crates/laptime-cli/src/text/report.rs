@@ -135,10 +135,16 @@ fn device_ledger(report: &Report, style: &Style) -> String {
 /// Before the verdict, which is to be read with them in mind.
 pub(super) fn warnings(report: &Report, style: &Style) -> String {
     let mut lines = Vec::new();
-    for warning in &report.warnings {
+    for warning in report.warnings.iter().filter(|warning| !is_in_verdict(warning)) {
         lines.extend(marked("warning", &warning_text(warning), Emphasis::Notice, style));
     }
     ended(&lines)
+}
+
+/// Why nothing was recorded is the verdict.
+fn is_in_verdict(warning: &Warning) -> bool {
+    use Trouble::{HooksNotAttached, NothingToRecord};
+    matches!(warning, Warning::Trouble { trouble: HooksNotAttached { .. } | NothingToRecord { .. } })
 }
 
 pub(super) fn verdict(report: &Report, style: &Style) -> String {

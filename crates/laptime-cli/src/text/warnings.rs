@@ -49,6 +49,13 @@ fn trouble_text(trouble: &Trouble) -> String {
         Trouble::HooksNotAttached { because, hint } => {
             format!("the stages of the script were not recorded: {}; {}", shown(because), shown(hint))
         }
+        Trouble::PackageReplaced { folder, log, needed } => format!(
+            "the script's own laptime in {} was not used: its log is {}, and {} is read here",
+            shown(folder),
+            shown(log),
+            shown(needed)
+        ),
+        Trouble::NothingToRecord { because } => shown(because),
         Trouble::HookOff { hook, because } => {
             format!("the hook of {} is off ({}); what it records is missing", shown(hook), shown(because))
         }
@@ -98,6 +105,13 @@ mod tests {
                 },
             },
             Warning::Trouble {
+                trouble: Trouble::PackageReplaced {
+                    folder: "/env/laptime".to_owned(),
+                    log: "version 1".to_owned(),
+                    needed: "version 2".to_owned(),
+                },
+            },
+            Warning::Trouble {
                 trouble: Trouble::HookOff {
                     hook: "torch.save".to_owned(),
                     because: "no such name".to_owned(),
@@ -116,6 +130,7 @@ mod tests {
         the log could not be written (No space left on device); 1,203 events are missing from this report, its times are whole
         no ring that survives a kill could be made (/dev/shm is full); a kill may lose the last 100 ms
         the stages of the script were not recorded: python3.10 is older than 3.11; run the script with Python 3.11 or newer
+        the script's own laptime in /env/laptime was not used: its log is version 1, and version 2 is read here
         the hook of torch.save is off (no such name); what it records is missing
         2 threads were not recorded because all lanes were taken; their stages are missing
         4.0 KiB of 0.log could not be read; what was recorded there is missing

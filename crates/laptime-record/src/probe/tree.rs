@@ -55,6 +55,12 @@ impl TreeProbes {
         }
     }
 
+    /// The processes that live now.
+    pub(crate) fn processes(&mut self) -> Vec<u32> {
+        self.grow();
+        self.members.keys().copied().collect()
+    }
+
     /// What the machine and the cgroup show; not of the tree alone.
     pub(crate) fn machine(&self) -> Readings {
         let mut readings = Readings::new();

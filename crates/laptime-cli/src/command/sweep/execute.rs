@@ -19,6 +19,7 @@ use super::template::filled;
 use crate::command::run::Ended;
 use crate::command::run::child::{Change, Child, Timer};
 use crate::command::run::environment;
+use crate::command::run::hooks::Hooks;
 use crate::command::run::signals::{Blocked, Signal};
 use crate::study::Study;
 
@@ -131,9 +132,11 @@ impl Executor<'_> {
         limit: Option<Duration>,
         beat: &mut dyn FnMut(),
     ) -> io::Result<(Watched, laptime_record::Finished)> {
-        let variables = environment::variables(&supervisor, self.no_hooks);
+        let hooks = Hooks::prepare(&supervisor, self.no_hooks);
+        let variables = environment::variables(&supervisor, &hooks);
+        let words = own_program(typed);
         let started = outputs(supervisor.run())
-            .and_then(|files| Child::start_apart(&own_program(typed), &variables, self.signals, files));
+            .and_then(|files| Child::start_apart(&words, &variables, self.signals, files));
         let child = match started {
             Ok(child) => child,
             Err(error) => {
@@ -153,6 +156,7 @@ impl Executor<'_> {
             stopped: false,
         };
         let watched = watch.follow(&mut supervisor, beat);
+        supervisor.note(hooks.troubles(&words));
         let (status, message) = watched.ended.told();
         let finished = supervisor.finish(&anchor(), &watched.usage, status, message);
         // What is left of it would disturb the next.
