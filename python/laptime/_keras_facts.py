@@ -6,6 +6,8 @@ import math
 import sys
 from typing import Any
 
+from . import _native, _training
+
 
 def backend() -> str:
     """What Keras computes with: `tensorflow`, `torch` or `jax`."""
@@ -67,3 +69,11 @@ def _device_of(weight: Any) -> str | None:
     else:
         name = str(getattr(value, "device", "")).rpartition("device:")[2].lower()
     return "cpu" if name.startswith("cpu") else name or None
+
+
+def see_weights(optimizer: Any) -> None:
+    """An optimizer has updated: what it did not know of its weights before is told now."""
+    training = _training.here.training
+    if training.sizes.get(id(optimizer)) == 0:
+        training.count_parameters(optimizer)
+        _native.fit_update(device_facts(getattr(optimizer, "_trainable_variables", ())))

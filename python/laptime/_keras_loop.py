@@ -51,6 +51,7 @@ def attach() -> None:
     """Hooks models and optimizers; inside `fit` they only tell stages, of a train function that runs eagerly."""
     _training.OPTIMIZER_FACTS.append((keras.optimizers.Optimizer, optimizer_facts))
     if _BACKEND == "tensorflow":
+        _training.MODEL_FACTS.append((keras.Model, model_facts))
         # On torch a model is a module, which torch's hooks see.
         _guard.attach("keras.Model.__call__", _attach_models)
     _guard.attach("keras.Optimizer", _attach_optimizers)
@@ -70,13 +71,22 @@ def _end_training() -> None:
 
 def optimizer_facts(optimizer: Any) -> dict[str, Any]:
     """What an optimizer tells of a fit; its parameters are known from its first update on."""
-    weights = getattr(optimizer, "_trainable_variables", ())
+    facts = _weight_facts(getattr(optimizer, "_trainable_variables", ()))
+    return facts | _keras_facts.learning_facts(optimizer)
+
+
+def model_facts(model: Any) -> dict[str, Any]:
+    """What a model tells of a fit whose script updates it itself."""
+    return _weight_facts(model.trainable_weights)
+
+
+def _weight_facts(weights: Any) -> dict[str, Any]:
     if here.on_batch:
         facts = {"framework": "keras"} | _keras_facts.version_facts()
     else:
         version = getattr(sys.modules.get(_BACKEND), "__version__", None)
         facts = {"framework": _BACKEND, "framework_version": version}
-    facts |= _keras_facts.learning_facts(optimizer) | _keras_facts.device_facts(weights)
+    facts |= _keras_facts.device_facts(weights)
     return facts | {"parameters": _keras_facts.count_parameters(weights)}
 
 
@@ -156,7 +166,7 @@ def _make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
             leave_update()
             raise
         end_update(self)
-        _count_parameters(self)
+        _see_weights(self)
         return result
 
     return apply
@@ -187,8 +197,8 @@ def _settle_update(optimizer: Any) -> None:
 
 
 @_guard.safely
-def _count_parameters(optimizer: Any) -> None:
-    _training.here.training.count_parameters(optimizer)
+def _see_weights(optimizer: Any) -> None:
+    _keras_facts.see_weights(optimizer)
 
 
 # Batches that the script trains on one by one.
@@ -262,7 +272,7 @@ def _leave_batch(is_begun: bool) -> None:
 def _end_batch(model: Any) -> None:
     _leave_batch(True)
     _native.end_compiled_update(model.optimizer)
-    _training.here.training.count_parameters(model.optimizer)
+    _keras_facts.see_weights(model.optimizer)
 
 
 def _make_test_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -172,6 +172,7 @@ def _begin_evaluation() -> bool:
     if here.fit is None and not (_records_all and _session.ensure_started()):
         return False
     _passes.settle()
+    _native.pause_steps()
     if here.fit is None or not here.fit.takes_evaluation():
         enter(EVALUATE)
     return True
