@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from . import _guard, _native, _passes, _session, _training
+from . import _guard, _keras_facts, _native, _passes, _session, _training
 from ._native import enter, exit
 from ._samples import samples_of
+from .keras import EVALUATE
 
 TRAIN_FUNCTION = "train_function"
+_PREPARE = _native.stage_id("prepare")
 
 # What Keras calls accuracy, by kind of label.
 _ACCURACIES = frozenset(
@@ -30,14 +31,20 @@ class Fit:
 
     __slots__ = (
         "batch",
+        "callbacks",
         "epoch_samples",
         "epoch_steps",
+        "frame_id",
+        "is_eager",
+        "is_evaluating",
         "is_ours",
         "is_split",
+        "is_waiting",
         "iterator",
         "largest_batch",
         "log",
         "model",
+        "results",
         "rows",
         "sized",
         "stage",
@@ -50,7 +57,16 @@ class Fit:
         _training.here.training.end_fit()
         self.model = model
         self.iterator: Any = None
-        self.log: _native.StepLog | None = None
+        # The list of callbacks, from when everything is prepared; and the frame of Keras' own `fit`.
+        self.callbacks: Any = None
+        self.frame_id = 0
+        self.log: Any = None
+        # What the newest step gives, of a framework that computes asynchronously.
+        self.results: Any = None
+        # Whether the wait for a batch is still open, and whether an evaluation is that has not been called yet.
+        self.is_waiting = self.is_evaluating = False
+        # Whether the train function is Python, so that what it calls has a stage of its own.
+        self.is_eager = False
         self.epoch_samples = self.epoch_steps = self.largest_batch = 0
         self.rows = self.batch = 0
         self.sized = False
@@ -58,24 +74,24 @@ class Fit:
         self.train_function: Any = None
         # The user's own `for epoch in laptime.epochs(…)` keeps its epochs.
         self.is_ours = not _native.fit_is_open()
-        facts = {"framework": "keras", "label": model.name}
+        facts = {"framework": "keras", "label": model.name} | _keras_facts.version_facts()
         if self.is_ours:
             _native.fit_begin(facts)
         else:
             _native.fit_update(facts)
+        enter(_PREPARE)
 
     def begin_training(self, callbacks: Any, frame: FrameType) -> None:
         """Everything is prepared: what is known of the data is told, and the train function timed."""
-        import keras
-
-        facts: dict[str, Any] = {"backend": keras.backend.backend()}
-        if facts["backend"] != "torch" and not self.model.run_eagerly:
+        exit(_PREPARE)
+        self.callbacks = callbacks
+        facts = _keras_facts.model_facts(self.model)
+        self.is_eager = not _keras_facts.is_compiled(self.model)
+        if not self.is_eager:
             facts["compiled"] = TRAIN_FUNCTION
         facts["epochs"] = callbacks.params.get("epochs")
         facts["steps_per_epoch"] = callbacks.params.get("steps")
-        if self.model.optimizer is not None:
-            facts |= learning_facts(self.model.optimizer)
-        self.iterator = _epoch_iterator(frame)
+        self.frame_id, self.iterator = _epoch_iterator(frame)
         if self.iterator is not None:
             facts |= _array_facts(self.iterator)
             _guard.replace(type(self.iterator), "__next__", _make_next)
@@ -94,17 +110,40 @@ class Fit:
         if self.is_ours:
             _native.epoch_begin()
         self.epoch_samples = self.epoch_steps = 0
-        self.log = _native.StepLog()
+        self.log = self._new_log()
+
+    def _new_log(self) -> Any:
+        if _keras_facts.backend() != "jax":
+            return _native.StepLog()
+        from ._keras_jax import LateLog
+
+        self.callbacks._laptime_log = log = LateLog()
+        return log
 
     def end_pass(self) -> None:
         """The pass over the data has ended, if it has not before."""
         log, self.log = self.log, None
         if log is None:
             return
+        results, self.results = self.results, None
+        if results is not None:
+            from ._keras_jax import wait
+
+            wait(results)
         log.end()
         if self.is_ours:
             _native.epoch_end()
         self._tell_size()
+
+    def begin_evaluation(self) -> None:
+        """Keras prepares the data of a validation, which it calls `evaluate` for next."""
+        self.is_evaluating = True
+        enter(EVALUATE)
+
+    def takes_evaluation(self) -> bool:
+        """Whether the evaluation that is called has begun already."""
+        begun, self.is_evaluating = self.is_evaluating, False
+        return begun
 
     def end_epoch(self, logs: dict[str, Any]) -> None:
         """Tells how well the epoch went, evaluation included."""
@@ -120,7 +159,11 @@ class Fit:
         if self.sized:
             return
         self.sized = True
-        facts = {"parameters": count_parameters(self.model.trainable_weights)}
+        weights = self.model.trainable_weights
+        facts: dict[str, Any] = {"parameters": _keras_facts.count_parameters(weights)}
+        if _keras_facts.backend() != "jax":
+            # On JAX the values are not in the model while it trains.
+            facts |= _keras_facts.device_facts(weights)
         if not self.rows and self.epoch_samples:
             facts |= {"rows": self.epoch_samples, "batch": self.largest_batch}
         _native.fit_update(facts)
@@ -128,6 +171,10 @@ class Fit:
     def end(self) -> None:
         """The fit has ended, or failed."""
         self.end_pass()
+        if self.callbacks is None:
+            exit(_PREPARE)
+        if self.takes_evaluation():
+            exit(EVALUATE)
         self._restore_train_function()
         if self.is_ours:
             _native.fit_end()
@@ -141,20 +188,27 @@ class Fit:
         if samples > self.largest_batch:
             self.largest_batch = samples
 
+    def end_wait(self) -> None:
+        """The batch is here, or what will bring it."""
+        self.is_waiting = False
+        if self.log is not None:
+            self.log.arrived(0)
+
     @_guard.safely
     def ran_out(self) -> None:
         """There is no further batch."""
+        self.is_waiting = False
         if self.log is not None:
             self.log.ran_out()
         self.end_pass()
 
     def _time_train_function(self) -> None:
         original = self.model.train_function
-        timed = getattr(original, "_laptime_timed", None)
-        if timed is not None:
-            # Left by a fit that failed.
-            original = original._laptime_original
-        self.train_function = self.model.train_function = self._timed(original)
+        # One of ours is left by a fit that failed.
+        original = getattr(original, "_laptime_original", original)
+        timed: Any = self._timed(original)
+        timed._laptime_original = original
+        self.train_function = self.model.train_function = timed
 
     def _restore_train_function(self) -> None:
         ours = self.train_function
@@ -164,15 +218,23 @@ class Fit:
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         split = None
         self.is_split = False
+        if _keras_facts.backend() == "jax":
+            from . import _keras_jax
+
+            return _keras_jax.timed(self, original) or self._timed_whole(original, None)
         if type(self.iterator).__name__ == "TFEpochIterator":
             from ._keras_split import Split
 
             split = Split.of(self, original)
             self.is_split = split is not None
+        return self._timed_whole(original, split)
 
+    def _timed_whole(self, original: Callable[..., Any], split: Any) -> Callable[..., Any]:
         def train_function(*args: Any) -> Any:
             if self.log is None:
                 return original(*args)
+            if self.is_waiting:
+                self.end_wait()
             if split is not None and split.is_ready(args[0]):
                 return split.run(args[0])
             self.take_unseen(args[-1])
@@ -185,8 +247,6 @@ class Fit:
             finally:
                 exit(self.stage)
 
-        train_function._laptime_timed = True  # type: ignore[attr-defined]
-        train_function._laptime_original = original  # type: ignore[attr-defined]
         return train_function
 
     @_guard.safely
@@ -227,19 +287,21 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException:
             fit.ran_out()
             raise
-        log.arrived(0)
+        # The wait goes on until the callbacks are told of the batch: meanwhile the batch before, or the
+        # iterator of the pass before, is torn down.
+        fit.is_waiting = True
         return item
 
     return __next__
 
 
-def _epoch_iterator(frame: FrameType | None) -> Any:
-    """What `fit` iterates; its frame is the only place that holds it."""
+def _epoch_iterator(frame: FrameType | None) -> tuple[int, Any]:
+    """The frame of Keras' own `fit` and what it iterates, which only this frame holds."""
     while frame is not None:
         if frame.f_code.co_name == "fit" and "epoch_iterator" in frame.f_code.co_varnames:
-            return frame.f_locals.get("epoch_iterator")
+            return id(frame), frame.f_locals.get("epoch_iterator")
         frame = frame.f_back
-    return None
+    return 0, None
 
 
 def _array_facts(iterator: Any) -> dict[str, Any]:
@@ -252,17 +314,3 @@ def _array_facts(iterator: Any) -> dict[str, Any]:
     if adapter.has_partial_batch:
         rows += adapter.partial_batch_size - batch
     return {"rows": rows, "batch": batch}
-
-
-def learning_facts(optimizer: Any) -> dict[str, Any]:
-    """The optimizer's kind, and its rate where that is a number."""
-    facts: dict[str, Any] = {"optimizer": type(optimizer).__name__}
-    rate = getattr(optimizer, "_learning_rate", None)
-    if hasattr(rate, "numpy"):
-        facts["lr"] = f"{float(rate.numpy()):g}"
-    return facts
-
-
-def count_parameters(weights: Any) -> int:
-    """Numbers that training changes."""
-    return sum(math.prod(weight.shape) for weight in weights)

@@ -1,15 +1,15 @@
-"""Keras' models and optimizers in loops that a script writes itself, on TensorFlow."""
+"""Keras' models and optimizers in loops that a script writes itself, and `train_on_batch`."""
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import keras
 
-from . import _guard, _native, _training
-from . import tensorflow as hooks
+from . import _guard, _keras_facts, _loops, _native, _passes, _training
 from ._native import (
     begin_model,
     begin_update,
@@ -21,26 +21,73 @@ from ._native import (
     is_inside,
     leave_update,
 )
+from ._samples import samples_of
 from .keras import here
 
 _OPTIMIZER = _native.stage_id("optimizer")
+_TRAIN_FUNCTION = _native.stage_id("train_function")
 _UNSETTLED = 1
+
+_BACKEND = keras.backend.backend()
+
+if _BACKEND == "tensorflow":
+    from . import tensorflow as hooks
+
+    is_eager = hooks.executing_eagerly
+elif _BACKEND == "torch":
+    from torch.compiler import is_dynamo_compiling
+
+    def is_eager() -> bool:
+        return not is_dynamo_compiling()
+
+else:
+    from keras.src.backend.common.stateless_scope import in_stateless_scope
+
+    def is_eager() -> bool:
+        return not in_stateless_scope()
 
 
 def attach() -> None:
     """Hooks models and optimizers; inside `fit` they only tell stages, of a train function that runs eagerly."""
     _training.OPTIMIZER_FACTS.append((keras.optimizers.Optimizer, optimizer_facts))
-    _guard.attach("keras.Model.__call__", _attach_models)
+    if _BACKEND == "tensorflow":
+        _training.MODEL_FACTS.append((keras.Model, model_facts))
+        # On torch a model is a module, which torch's hooks see.
+        _guard.attach("keras.Model.__call__", _attach_models)
     _guard.attach("keras.Optimizer", _attach_optimizers)
+    _guard.attach("train_on_batch", _attach_train_on_batch)
+    atexit.register(_end_training)
+
+
+@_guard.safely
+def _end_training() -> None:
+    """The script ends, and with it what it trains."""
+    _guard.tell_troubles()
+    _passes.settle()
+    _training.here.training.end_fit()
+    _training.here.training.forget()
+    _loops.forget()
 
 
 def optimizer_facts(optimizer: Any) -> dict[str, Any]:
     """What an optimizer tells of a fit; its parameters are known from its first update on."""
-    from ._keras_fit import count_parameters, learning_facts
+    facts = _weight_facts(getattr(optimizer, "_trainable_variables", ()))
+    return facts | _keras_facts.learning_facts(optimizer)
 
-    facts = {"framework": "tensorflow"} | learning_facts(optimizer)
-    facts["parameters"] = count_parameters(getattr(optimizer, "_trainable_variables", ()))
-    return facts
+
+def model_facts(model: Any) -> dict[str, Any]:
+    """What a model tells of a fit whose script updates it itself."""
+    return _weight_facts(model.trainable_weights)
+
+
+def _weight_facts(weights: Any) -> dict[str, Any]:
+    if here.on_batch:
+        facts = {"framework": "keras"} | _keras_facts.version_facts()
+    else:
+        version = getattr(sys.modules.get(_BACKEND), "__version__", None)
+        facts = {"framework": _BACKEND, "framework_version": version}
+    facts |= _keras_facts.device_facts(weights)
+    return facts | {"parameters": _keras_facts.count_parameters(weights)}
 
 
 # Models.
@@ -57,7 +104,7 @@ def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
         if is_inside():
             _see_inner(self, args, kwargs)
             return original(self, *args, **kwargs)
-        if not hooks.executing_eagerly() or kwargs.get("training"):
+        if not is_eager() or kwargs.get("training"):
             return original(self, *args, **kwargs)
         begin_model(self, False)
         try:
@@ -71,7 +118,7 @@ def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
 @_guard.safely
 def _see_inner(model: Any, args: Any, kwargs: Any) -> None:
     """A call inside a tape, or while a function is traced."""
-    if not hooks.executing_eagerly():
+    if not is_eager():
         if hooks.here.call is not None:
             hooks.here.call.calls_model = True
     elif hooks.here.in_tape:
@@ -101,11 +148,12 @@ def _see_optimizer(optimizer: Any) -> None:
 
 def _make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
     def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_eager():
+            if not here.depth and _BACKEND == "tensorflow":
+                _see_traced(self)
+            return original(self, *args, **kwargs)
         if here.depth:
             return _apply_in_fit(original, self, args, kwargs)
-        if not hooks.executing_eagerly():
-            _see_traced(self)
-            return original(self, *args, **kwargs)
         found = begin_update(self)
         if found:
             if found != _UNSETTLED:
@@ -118,14 +166,14 @@ def _make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
             leave_update()
             raise
         end_update(self)
-        _count_parameters(self)
+        _see_weights(self)
         return result
 
     return apply
 
 
 def _apply_in_fit(original: Callable[..., Any], optimizer: Any, args: Any, kwargs: Any) -> Any:
-    if here.fit is None or not hooks.executing_eagerly():
+    if here.fit is None:
         return original(optimizer, *args, **kwargs)
     enter(_OPTIMIZER)
     try:
@@ -149,5 +197,94 @@ def _settle_update(optimizer: Any) -> None:
 
 
 @_guard.safely
-def _count_parameters(optimizer: Any) -> None:
-    _training.here.training.count_parameters(optimizer)
+def _see_weights(optimizer: Any) -> None:
+    _keras_facts.see_weights(optimizer)
+
+
+# Batches that the script trains on one by one.
+
+
+def _attach_train_on_batch() -> None:
+    _guard.replace(keras.Model, "train_on_batch", _make_train_on_batch)
+    _guard.replace(keras.Model, "test_on_batch", _make_test_on_batch)
+
+
+def _make_train_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
+    def train_on_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if here.depth or is_inside():
+            return original(self, *args, **kwargs)
+        if not _keras_facts.is_compiled(self) and _BACKEND == "torch":
+            return _train_in_parts(original, self, args, kwargs)
+        is_begun = _begin_batch(self, args[0] if args else kwargs.get("x"))
+        here.depth += 1
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException:
+            _leave_batch(is_begun)
+            raise
+        finally:
+            here.depth -= 1
+        if is_begun:
+            _end_batch(self)
+        return result
+
+    return train_on_batch
+
+
+def _train_in_parts(original: Callable[..., Any], model: Any, args: Any, kwargs: Any) -> Any:
+    """On torch the calls inside tell what happens."""
+    here.on_batch = True
+    enter(_TRAIN_FUNCTION)
+    try:
+        return original(model, *args, **kwargs)
+    finally:
+        exit(_TRAIN_FUNCTION)
+        here.on_batch = False
+
+
+@_guard.safely
+def _begin_batch(model: Any, data: Any) -> bool:
+    """A step begins whose stages cannot be told apart."""
+    training = _training.here.training
+    _native.begin_function(_TRAIN_FUNCTION, True)
+    here.on_batch = True
+    if not _native.has_passes():
+        _native.take_samples(samples_of(data))
+    if id(model) not in training.modules:
+        training.see_module(model, "model")
+        training.see_model(model)
+    if _native.begin_compiled_update(model.optimizer) == _UNSETTLED:
+        # The caller of `train_on_batch`: this function stands inside its guard, which stands inside that.
+        training.settle_update(model.optimizer, sys._getframe(3))
+        if _keras_facts.is_compiled(model):
+            _native.fit_update({"compiled": "train_function"})
+    return True
+
+
+@_guard.safely
+def _leave_batch(is_begun: bool) -> None:
+    here.on_batch = False
+    if is_begun:
+        _native.end_function(_TRAIN_FUNCTION)
+
+
+@_guard.safely
+def _end_batch(model: Any) -> None:
+    _leave_batch(True)
+    _native.end_compiled_update(model.optimizer)
+    _keras_facts.see_weights(model.optimizer)
+
+
+def _make_test_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
+    def test_on_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if here.depth or is_inside():
+            return original(self, *args, **kwargs)
+        begin_model(self, False)
+        here.depth += 1
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            here.depth -= 1
+            end_call()
+
+    return test_on_batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ class Split:
     def __init__(self, fit: Fit, original: Callable[..., Any]) -> None:
         self.fit = fit
         self.original = original
-        self.iterator: Any = None
+        self.iterator: Callable[[], Any] = lambda: None
         self.compiled: Any = None
         self.next: Any = None
 
@@ -44,8 +45,9 @@ class Split:
 
     def is_ready(self, iterator: Any) -> bool:
         """Whether the step is compiled for this iterator's batches; compiles it if it can be."""
-        if iterator is not self.iterator:
-            self.iterator = iterator
+        if iterator is not self.iterator():
+            # Not held: an iterator that is torn down waits for its threads, and that is for Keras to say when.
+            self.iterator = weakref.ref(iterator)
             self.compiled = self._compiled_for(iterator)
         return self.compiled is not None
 

@@ -214,6 +214,9 @@ def lap(name: str, /) -> None:
     """Books the time since the last lap on the stage with this name, or since the stage, epoch or
 batch around it began."""
 
+def late_step(start: int, end: int, samples: int) -> None:
+    """Puts a step on record that has ended before, by the recorder's clock."""
+
 def leave_update() -> None:
     """The update has failed."""
 

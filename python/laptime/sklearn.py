@@ -1,25 +1,49 @@
-"""scikit-learn without a line of code: the outermost `fit` of an estimator is a fit.
+"""scikit-learn without a line of code: a model's outermost `fit` is a fit, and so is a loop of `partial_fit`.
 
-Attached by the start-up hook when scikit-learn is imported. The fits inside a pipeline or a search belong
-to the one that was called. Nothing is known of what happens inside, so a fit has one stage and no epochs.
+Attached by the start-up hook when scikit-learn is imported. What is fitted inside a pipeline, a search or a
+cross-validation belongs to the one that was called, on whatever thread or in whatever process of its pool.
+Encoders, scalers and other estimators that only transform train nothing. Nothing is known of what happens inside
+a `fit`, so it has one stage and no epochs; a `partial_fit` is a step.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
+import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
+import sklearn
 from sklearn import base
 
-from . import _guard, _native, _session
+from . import _guard, _native, _session, _training
+from ._samples import samples_of
+
+_FIT = _native.stage_id("fit")
+_PARTIAL_FIT = _native.stage_id("partial_fit")
+_UNSETTLED = 1
+
+# Functions that fit copies of an estimator to many parts of the data.
+_VALIDATIONS = (
+    "cross_validate",
+    "cross_val_predict",
+    "learning_curve",
+    "permutation_test_score",
+    "validation_curve",
+)
 
 _attached = False
+# Fits of this process that are under way: what is fitted on threads of a pool meanwhile is part of them.
+_under_way = 0
 
 
 class _Here(threading.local):
     def __init__(self) -> None:
         self.depth = 0
+        # When the training of the newest `partial_fit` began.
+        self.began: int | None = None
 
 
 here = _Here()
@@ -31,6 +55,7 @@ def attach() -> None:
     if _attached:
         return
     _attached = True
+    _training.OPTIMIZER_FACTS.append((base.BaseEstimator, _facts))
     _guard.attach("BaseEstimator.fit", _attach_estimators)
 
 
@@ -55,46 +80,165 @@ def _attach_estimators() -> None:
 
 @_guard.safely
 def _hook(kind: type) -> None:
-    fit = vars(kind).get("fit")
-    if callable(fit) and not getattr(fit, "_laptime", False):
-        _guard.replace(kind, "fit", _make_fit)
+    for name, make in (("fit", _make_fit), ("partial_fit", _make_partial_fit)):
+        if isinstance(vars(kind).get(name), type(_hook)):
+            _guard.replace(kind, name, make)
+    if kind.__module__.startswith("sklearn.model_selection"):
+        # Its classes are made before its functions are handed out.
+        _hook_validations()
+
+
+def _hook_validations() -> None:
+    module = sys.modules.get("sklearn.model_selection._validation")
+    for name in _VALIDATIONS:
+        if hasattr(module, name):
+            _guard.replace(module, name, _make_validation)
+
+
+# Fits.
 
 
 def _make_fit(original: Callable[..., Any]) -> Callable[..., Any]:
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         if here.depth:
             return original(self, *args, **kwargs)
-        ours = _begin(self, args, kwargs)
-        here.depth += 1
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            here.depth -= 1
-            if ours:
-                _end()
+        data = args[0] if args else kwargs.get("X")
+        is_ours = _begin(self, type(self).__name__, data, sys._getframe(1))
+        return _run(is_ours, original, (self, *args), kwargs)
 
     return fit
 
 
-_STAGE = "fit"
+def _make_validation(original: Callable[..., Any]) -> Callable[..., Any]:
+    name = original.__name__
+
+    def validate(*args: Any, **kwargs: Any) -> Any:
+        if here.depth:
+            return original(*args, **kwargs)
+        estimator = args[0] if args else kwargs.get("estimator")
+        data = args[1] if len(args) > 1 else kwargs.get("X")
+        label = f"{name}({type(estimator).__name__})"
+        is_ours = _begin(estimator, label, data, sys._getframe(1))
+        return _run(is_ours, original, args, kwargs)
+
+    return validate
+
+
+def _run(is_ours: bool | None, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Runs the outermost call; those inside it are part of it."""
+    global _under_way
+    here.depth += 1
+    _under_way += 1
+    try:
+        return original(*args, **kwargs)
+    finally:
+        here.depth -= 1
+        _under_way -= 1
+        if is_ours:
+            _end()
 
 
 @_guard.safely
-def _begin(estimator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    _session.ensure_started()
-    if _native.fit_is_open() or _native.in_training():
-        # Part of a training that is under way, such as a scaler or a probe of its features.
+def _begin(estimator: Any, label: str, data: Any, frame: FrameType | None) -> bool:
+    if not _trains(estimator) or _is_part():
         return False
-    data = args[0] if args else kwargs.get("X")
-    facts = {"framework": "sklearn", "label": type(estimator).__name__}
+    _session.ensure_started()
+    _leave_training(frame)
+    if _native.fit_is_open() or _native.in_training():
+        # Part of a training that is under way, such as a probe of its features.
+        return False
     shape = getattr(data, "shape", None)
     rows = shape[0] if shape else (len(data) if isinstance(data, (list, tuple)) else None)
-    _native.fit_begin(facts | {"rows": rows})
-    _native.enter(_native.stage_id(_STAGE))
+    _native.fit_begin(_facts(estimator) | {"label": label, "rows": rows})
+    _native.enter(_FIT)
     return True
 
 
 @_guard.safely
 def _end() -> None:
-    _native.exit(_native.stage_id(_STAGE))
+    _native.exit(_FIT)
     _native.fit_end()
+
+
+def _leave_training(frame: FrameType | None) -> None:
+    """A training whose loops have been left is over."""
+    training = _training.here.training
+    if _native.in_training() and not _training._identities(frame) & training.fit_loops:
+        training.end_fit()
+
+
+def _trains(estimator: Any) -> bool:
+    """Whether an estimator learns to predict; one that only transforms prepares data."""
+    return any(hasattr(estimator, name) for name in ("predict", "fit_predict"))
+
+
+def _is_part() -> bool:
+    """Whether this thread or process does a part of a fit that another began."""
+    if _under_way and threading.current_thread() is not threading.main_thread():
+        return True
+    processes = sys.modules.get("multiprocessing.process")
+    return processes is not None and processes.current_process().name != "MainProcess"
+
+
+def _facts(estimator: Any) -> dict[str, Any]:
+    return {
+        "framework": "sklearn",
+        "framework_version": sklearn.__version__,
+        "device": "cpu",
+        "label": type(estimator).__name__,
+    }
+
+
+# Training in parts.
+
+
+def _make_partial_fit(original: Callable[..., Any]) -> Callable[..., Any]:
+    def partial_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if here.depth:
+            return original(self, *args, **kwargs)
+        data = args[0] if args else kwargs.get("X")
+        is_ours = _begin_part(self, data, sys._getframe(1))
+        here.depth += 1
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            here.depth -= 1
+            if is_ours:
+                _end_part(self)
+
+    return partial_fit
+
+
+@_guard.safely
+def _begin_part(estimator: Any, data: Any, frame: FrameType | None) -> bool:
+    """A step of an estimator that is its own optimizer."""
+    if not _trains(estimator) or _is_part() or _native.is_inside():
+        return False
+    _session.ensure_started()
+    training = _training.here.training
+    if _native.in_training() and training.fit_began != here.began:
+        _leave_training(frame)
+    is_others = _native.in_training() and training.fit_began != here.began
+    if is_others or (_native.fit_is_open() and not _native.in_training()):
+        return False
+    _native.begin_function(_PARTIAL_FIT, True)
+    _native.take_samples(samples_of(data))
+    if _native.begin_compiled_update(estimator) == _UNSETTLED:
+        _remember(training, estimator)
+        training.settle_update(estimator, frame)
+        here.began = training.fit_began
+    return True
+
+
+def _remember(training: Any, estimator: Any) -> None:
+    """Another estimator may stand where this one stood, once it is gone."""
+    key = id(estimator)
+    if key not in training.optimizers:
+        forget = _training._forgetter(key, _native.forget_optimizer, training.optimizers)
+        training.optimizers[key] = weakref.ref(estimator, forget)
+
+
+@_guard.safely
+def _end_part(estimator: Any) -> None:
+    _native.end_function(_PARTIAL_FIT)
+    _native.end_compiled_update(estimator)

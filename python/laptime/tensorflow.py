@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from . import _guard, _loops, _native, _passes, _training
+from . import _guard, _keras_facts, _loops, _native, _passes, _training
 from ._native import (
     ask,
     begin_backward,
@@ -29,6 +29,7 @@ from ._native import (
     enter,
     exit,
     is_inside,
+    pause_steps,
     take_batch,
 )
 from ._samples import samples_of
@@ -76,6 +77,7 @@ def attach() -> None:
     _guard.attach("tf.data", _attach_data)
     _guard.attach("GradientTape", _attach_tape)
     _guard.attach("tf.function", _attach_function)
+    _guard.attach("tf.Variable", _attach_variables)
     _guard.attach("tf.train.Checkpoint", _attach_checkpoint)
     atexit.register(end_training)
 
@@ -220,21 +222,43 @@ def _end_tape(stage: int) -> None:
 
 def _make_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not executing_eagerly() or (keras.depth and keras.fit is None):
+        if not executing_eagerly():
+            if not keras.depth:
+                _see_traced_gradient(args, kwargs)
+            return original(self, *args, **kwargs)
+        if keras.depth and keras.fit is None:
             return original(self, *args, **kwargs)
         if keras.depth:
             enter(_BACKWARD)
-        else:
-            begin_backward()
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            if keras.depth:
+            try:
+                return original(self, *args, **kwargs)
+            finally:
                 exit(_BACKWARD)
-            else:
-                end_backward()
+        begin_backward(None)
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException:
+            end_backward()
+            raise
+        if end_backward():
+            _settle_own_step()
+        return result
 
     return gradient
+
+
+@_guard.safely
+def _see_traced_gradient(args: Any, kwargs: Any) -> None:
+    """A function that is traced computes gradients: those of which variables?"""
+    if here.call is not None and not here.call.is_known:
+        sources = tf.nest.flatten(args[1] if len(args) > 1 else kwargs.get("sources"))
+        here.call.sources.update(id(getattr(source, "_value", source)) for source in sources)
+
+
+@_guard.safely
+def _settle_own_step() -> None:
+    # The caller of `gradient`: this function stands inside its guard, which stands inside `gradient`.
+    _training.here.training.settle_own_step(sys._getframe(3), "tensorflow")
 
 
 def see_model(model: Any, inputs: Any) -> None:
@@ -254,7 +278,20 @@ def see_model(model: Any, inputs: Any) -> None:
 class Call:
     """A compiled function as it is known from its tracing, and the call of it that is under way."""
 
-    __slots__ = ("calls_model", "frame", "inputs", "is_known", "name", "optimizer", "stage", "weak")
+    __slots__ = (
+        "assigns",
+        "calls_model",
+        "frame",
+        "inputs",
+        "is_known",
+        "is_updating",
+        "name",
+        "optimizer",
+        "sources",
+        "stage",
+        "updates_itself",
+        "weak",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -262,49 +299,70 @@ class Call:
         self.is_known = False
         self.calls_model = False
         self.weak: weakref.ref[Any] | None = None
+        # The variables it computes gradients of, whether it assigns to one of them, and whether no optimizer
+        # does that for it.
+        self.sources: set[int] = set()
+        self.assigns = self.updates_itself = False
+        self.is_updating = False
         self.optimizer: Any = None
         self.frame: Any = None
         self.inputs: Any = None
 
     @property
+    def trains(self) -> bool:
+        return self.weak is not None or self.updates_itself
+
+    @property
     def evaluates(self) -> bool:
-        return self.is_known and self.calls_model and self.weak is None
+        return self.is_known and self.calls_model and not self.trains
 
     def begin(self, frame: Any, inputs: Any) -> None:
-        begin_function(self.stage, not self.is_known or self.weak is not None)
+        begin_function(self.stage, not self.is_known or self.trains)
         self.frame, self.inputs = frame, inputs
         here.call = self
         optimizer = self.weak() if self.weak is not None else None
-        if optimizer is not None:
+        if optimizer is not None or self.updates_itself:
             self.update(optimizer)
 
     def update(self, optimizer: Any) -> None:
-        """The function trains with this optimizer, as its tracing shows or has shown."""
-        if self.optimizer is not None:
+        """The function trains with this optimizer or without one, as its tracing shows or has shown."""
+        if self.is_updating:
             return
+        self.is_updating = True
         self.optimizer = optimizer
-        if self.weak is None:
+        if self.weak is None and optimizer is not None:
             self.weak = weakref.ref(optimizer)
         if not _native.has_passes():
             _native.take_samples(samples_of(self.inputs))
+        training = _training.here.training
         if _native.begin_compiled_update(optimizer) == _UNSETTLED:
-            _training.here.training.settle_update(optimizer, self.frame)
+            training.framework = "tensorflow"
+            training.settle_update(optimizer, self.frame)
 
     def end(self) -> None:
         here.call = None
         end_function(self.stage)
-        optimizer, self.optimizer = self.optimizer, None
+        if self.assigns and not self.is_updating and not self.is_known:
+            self.updates_itself = True
+            self.update(None)
         self.frame = self.inputs = None
-        if optimizer is not None:
-            _native.end_compiled_update(optimizer)
-            _training.here.training.count_parameters(optimizer)
-            if not self.is_known:
-                _native.fit_update({"compiled": self.name})
+        if self.is_updating:
+            self._end_update()
         elif not self.is_known and self.calls_model:
             # An evaluation, as has turned out: the pass it is in is one from its begin on.
             begin_model(_MODEL, False)
             end_call()
         self.is_known = True
+        self.sources.clear()
+
+    def _end_update(self) -> None:
+        self.is_updating = False
+        optimizer, self.optimizer = self.optimizer, None
+        _native.end_compiled_update(optimizer)
+        if optimizer is not None:
+            _keras_facts.see_weights(optimizer)
+        if not self.is_known:
+            _native.fit_update({"compiled": self.name})
 
 
 def _attach_function() -> None:
@@ -349,6 +407,23 @@ def _end_call(call: Call) -> None:
     call.end()
 
 
+def _attach_variables() -> None:
+    from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
+
+    for name in ("assign", "assign_add", "assign_sub"):
+        _guard.replace(BaseResourceVariable, name, _make_assign)
+
+
+def _make_assign(original: Callable[..., Any]) -> Callable[..., Any]:
+    def assign(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = here.call
+        if call is not None and id(self) in call.sources:
+            call.assigns = True
+        return original(self, *args, **kwargs)
+
+    return assign
+
+
 # Saving.
 
 
@@ -362,6 +437,7 @@ def _make_save(original: Callable[..., Any]) -> Callable[..., Any]:
         if not _is_scripts():
             return original(self, *args, **kwargs)
         _passes.settle()
+        pause_steps()
         enter(_CHECKPOINT)
         try:
             return original(self, *args, **kwargs)

@@ -10,6 +10,7 @@ mod facts;
 mod garbage;
 mod hooks;
 mod lap;
+mod late_step;
 mod options;
 mod process;
 mod sample_count;
@@ -34,6 +35,8 @@ mod _native {
         arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_is_open, fit_update,
         is_active, measured, now, run_folder, stage_id, start,
     };
+    #[pymodule_export]
+    use crate::late_step::late_step;
     #[pymodule_export]
     use crate::process::{be_worker, import_begins, imported, rank, trouble};
     #[pymodule_export]

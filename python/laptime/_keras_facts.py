@@ -1,0 +1,79 @@
+"""What Keras' objects tell of a fit: versions, device, optimizer, and what the model learns."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+from . import _native, _training
+
+
+def backend() -> str:
+    """What Keras computes with: `tensorflow`, `torch` or `jax`."""
+    import keras
+
+    return keras.backend.backend()
+
+
+def version_facts() -> dict[str, Any]:
+    """The versions of Keras and of what it computes with."""
+    import keras
+
+    below = sys.modules.get(backend())
+    return {
+        "framework_version": f"{keras.__version__} on {backend()} {getattr(below, '__version__', '')}".strip(),
+        "backend": backend(),
+    }
+
+
+def model_facts(model: Any) -> dict[str, Any]:
+    """What a model tells of a fit before its first step."""
+    facts = device_facts(model.trainable_weights) if model.built else {}
+    return facts | (learning_facts(model.optimizer) if model.optimizer is not None else {})
+
+
+def is_compiled(model: Any) -> bool:
+    """Whether the model's train function is compiled, so that nothing inside it can be told apart."""
+    if model.run_eagerly:
+        return False
+    return backend() == "tensorflow" or bool(model.jit_compile)
+
+
+def learning_facts(optimizer: Any) -> dict[str, Any]:
+    """The optimizer's kind, and its rate where that is a number."""
+    facts: dict[str, Any] = {"optimizer": type(optimizer).__name__}
+    rate = getattr(optimizer, "_learning_rate", None)
+    if hasattr(rate, "numpy"):
+        facts["lr"] = f"{float(rate.numpy()):g}"
+    return facts
+
+
+def count_parameters(weights: Any) -> int:
+    """Numbers that training changes."""
+    return sum(math.prod(weight.shape) for weight in weights)
+
+
+def device_facts(weights: Any) -> dict[str, Any]:
+    """Where the weights are: `cpu`, `gpu:0`, or as torch calls it `cuda:0`; nothing where that is not told."""
+    device = _device_of(weights[0]) if weights else None
+    return {"device": device} if device else {}
+
+
+def _device_of(weight: Any) -> str | None:
+    value = getattr(weight, "value", None)
+    value = weight if value is None or callable(value) else value
+    if callable(getattr(value, "devices", None)):
+        told = {f"{device.platform}:{device.id}" for device in value.devices()}
+        name = told.pop() if len(told) == 1 else ""
+    else:
+        name = str(getattr(value, "device", "")).rpartition("device:")[2].lower()
+    return "cpu" if name.startswith("cpu") else name or None
+
+
+def see_weights(optimizer: Any) -> None:
+    """An optimizer has updated: what it did not know of its weights before is told now."""
+    training = _training.here.training
+    if training.sizes.get(id(optimizer)) == 0:
+        training.count_parameters(optimizer)
+        _native.fit_update(device_facts(getattr(optimizer, "_trainable_variables", ())))
