@@ -9,7 +9,7 @@ use laptime_core::{
 use proptest::prelude::*;
 
 use crate::script::Script;
-use crate::{Digest, Report};
+use crate::{Digest, LapKind, Report};
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
@@ -17,6 +17,8 @@ enum Act {
     Begin(u16),
     End,
     Fit,
+    FitOfSteps,
+    Cut,
     Epoch,
     Step,
     State,
@@ -29,6 +31,8 @@ fn act() -> impl Strategy<Value = Act> {
         4 => prop_oneof![2_u16..12, 32_u16..36].prop_map(Act::Begin),
         4 => Just(Act::End),
         1 => Just(Act::Fit),
+        1 => Just(Act::FitOfSteps),
+        2 => Just(Act::Cut),
         2 => Just(Act::Epoch),
         2 => Just(Act::Step),
         1 => Just(Act::State),
@@ -41,8 +45,10 @@ fn play(script: &mut Script, act: Act) {
         Act::Pass(ticks) => script.pass(ticks),
         Act::Begin(stage) => script.begin(StageId(stage)),
         Act::End => script.end(),
-        Act::Fit if script.in_epoch => script.end_epoch(),
-        Act::Fit if script.in_fit => script.end_fit(),
+        Act::Fit | Act::FitOfSteps if script.in_epoch => script.end_epoch(),
+        Act::Fit | Act::FitOfSteps if script.in_fit => script.end_fit(),
+        Act::FitOfSteps => script.fit_of_steps(FitFacts::default()),
+        Act::Cut => script.between_steps(),
         Act::Fit => script.fit(FitFacts::default()),
         Act::Epoch if script.in_epoch => script.end_epoch(),
         Act::Epoch if script.in_fit => script.epoch(),
@@ -72,6 +78,9 @@ fn check(report: &Report) {
     for epoch in &report.epochs {
         let sum: f64 = epoch.stages.values().sum();
         assert!(near(sum, epoch.wall_s), "epoch {epoch:?}");
+    }
+    for stretch in &report.stretches {
+        assert!(near(stretch.stages.values().sum(), stretch.wall_s), "stretch {stretch:?}");
     }
     for fit in &report.fits {
         assert!(near(fit.stages.values().sum(), fit.wall_s), "fit {fit:?}");
@@ -103,6 +112,27 @@ fn assert_same(found: &BTreeMap<String, f64>, truth: &BTreeMap<StageId, u64>) {
     );
 }
 
+/// Where the time between the cuts of a fit went that are laps: nothing where no step ended.
+fn trained(script: &Script, fit: u32) -> BTreeMap<StageId, u64> {
+    let mut truth = BTreeMap::new();
+    let (mut any, mut steps) = (false, 0);
+    for part in script.between.iter().filter(|part| part.fit == fit) {
+        let spent = |stage| part.truth.get(&stage).is_some_and(|ticks| *ticks > 0);
+        let paused = spent(StageId::EVALUATE) || spent(StageId::CHECKPOINT);
+        let is_open = !part.is_last && std::ptr::eq(part, script.between.last().unwrap());
+        let pauses = part.steps == 0 && (part.is_last || paused && (any || !is_open));
+        if pauses {
+            continue;
+        }
+        (any, steps) = (true, steps + part.steps);
+        for (stage, ticks) in &part.truth {
+            let stage = if *stage == StageId::BETWEEN_EPOCHS { StageId::UNACCOUNTED } else { *stage };
+            *truth.entry(stage).or_default() += ticks;
+        }
+    }
+    if steps > 0 { truth } else { BTreeMap::new() }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -121,10 +151,33 @@ proptest! {
         }
         let rows = report.ledger.iter().filter(|row| row.seconds > 0.0);
         assert_same(&rows.map(|row| (row.stage.clone(), row.seconds)).collect(), &truth);
-        for (epoch, truth) in report.epochs.iter().zip(&script.epochs) {
+        let epochs = report.epochs.iter().filter(|lap| lap.kind == LapKind::Epoch);
+        for (epoch, truth) in epochs.clone().zip(&script.epochs) {
             assert_same(&epoch.stages, truth);
         }
-        assert_eq!(report.epochs.len(), script.epochs.len());
+        assert_eq!(epochs.count(), script.epochs.len());
+    }
+
+    #[test]
+    fn windows_hold_every_step_and_all_time_that_is_not_a_pause(
+        acts in prop::collection::vec(act(), 0..120), finished: bool, lap in prop::option::of(1_u64..9)
+    ) {
+        let mut script = Script::new();
+        acts.into_iter().filter(|act| !matches!(act, Act::Epoch)).for_each(|act| play(&mut script, act));
+        if finished { script.close() } else { script.cut(Status::Killed) };
+        let mut digest = Digest::new(RunMeta::default()).with_lap(lap);
+        script.records.iter().for_each(|record| digest.take(record));
+        let report = digest.report();
+        check(&report);
+        for fit in &report.fits {
+            let windows = || report.epochs.iter().filter(|lap| lap.fit == fit.index);
+            assert_eq!(windows().map(|window| window.steps).sum::<u64>(), fit.steps);
+            let mut found: BTreeMap<String, f64> = BTreeMap::new();
+            for (stage, seconds) in windows().flat_map(|window| &window.stages) {
+                *found.entry(stage.clone()).or_default() += seconds;
+            }
+            assert_same(&found, &trained(&script, fit.index));
+        }
     }
 
     #[test]
@@ -186,6 +239,7 @@ fn event() -> impl Strategy<Value = Event> {
         (number(), ticks()).prop_map(|(fit, at)| Event::FitEnd { fit, at }),
         (number(), ticks()).prop_map(|(epoch, at)| Event::EpochBegin { epoch, at }),
         (number(), ticks()).prop_map(|(epoch, at)| Event::EpochEnd { epoch, at }),
+        ticks().prop_map(|at| Event::Cut { at }),
         total().prop_map(Event::Total),
         (counter, ticks(), any::<u64>()).prop_map(|(counter, at, amount)| Event::Count {
             counter,

@@ -5,6 +5,7 @@ use laptime_core::{Ticks, Timebase};
 use crate::chance::Chance;
 use crate::outlook::pace_ahead;
 use crate::step_series::StepSeries;
+use crate::tally::Step;
 use crate::time_left::interval;
 
 const TRIALS: u64 = 400;
@@ -60,7 +61,9 @@ fn coverage(noise: Noise) -> f64 {
         let ahead = (past as f64 * (0.3 + 6.0 * chance.uniform())) as usize;
         let times = run(noise, past + ahead, &mut chance);
         let mut series = StepSeries::default();
-        times[..past].iter().for_each(|time| series.push(Ticks((time * 1e9) as u64), Ticks(0), 1));
+        for time in &times[..past] {
+            series.push(&Step { time: Ticks((time * 1e9) as u64), samples: 1, ..Step::default() });
+        }
         let steps = ahead as f64;
         let pace = pace_ahead(&series, steps, &Timebase::NANOSECONDS).unwrap();
         let told = interval(steps * pace.mean, steps * pace.error, pace.degrees).unwrap();

@@ -1,6 +1,6 @@
 //! Deaths: processes of a run that did not end by themselves, and what each was doing.
 
-use laptime_core::{Role, Status, Timebase};
+use laptime_core::{Role, StageId, Status, Timebase};
 
 use crate::ledger::BACKGROUND;
 use crate::process::Process;
@@ -45,6 +45,9 @@ fn is_at_work(process: &Process) -> bool {
 fn death(process: &Process) -> Death {
     let fit = process.fits.iter().rev().find(|(_, fit)| fit.began.is_some() && fit.ended.is_none());
     let epoch = fit.and_then(|(_, fit)| fit.epochs.last());
+    let by_steps = fit.map(|(_, fit)| fit).filter(|fit| fit.is_by_steps());
+    let steps_done = by_steps.map(|fit| fit.steps.sum.steps);
+    let in_epoch = epoch.filter(|epoch| epoch.ended.is_none()).map(|epoch| epoch.tally.steps);
     Death {
         part: part(process),
         rank: process.facts.rank,
@@ -52,9 +55,17 @@ fn death(process: &Process) -> Death {
         pid: process.facts.pid,
         fit: fit.map(|(index, _)| *index),
         epoch: epoch.map(|epoch| epoch.index),
-        step: epoch.filter(|epoch| epoch.ended.is_none()).map(|epoch| epoch.steps),
+        step: in_epoch.or(steps_done.filter(|_| !is_pausing(process))),
+        steps_done,
         open_stages: open_stages(process),
     }
+}
+
+/// Whether training paused for an evaluation or a checkpoint.
+fn is_pausing(process: &Process) -> bool {
+    let open = process.stepping_lane().and_then(|lane| lane.state.as_ref()).map(|state| &state.open);
+    let pauses = |stage| stage == StageId::EVALUATE || stage == StageId::CHECKPOINT;
+    open.is_some_and(|open| open.iter().any(|frame| pauses(frame.stage)))
 }
 
 /// What a process does in its run.

@@ -35,13 +35,21 @@ pub struct Digest {
     meta: RunMeta,
     processes: Vec<Process>,
     profiles: Vec<ProfileFold>,
+    lap: Option<u64>,
 }
 
 impl Digest {
     /// A digest of a run of which only the start is known.
     #[must_use]
     pub fn new(meta: RunMeta) -> Self {
-        Self { meta, processes: Vec::new(), profiles: Vec::new() }
+        Self { meta, processes: Vec::new(), profiles: Vec::new(), lap: None }
+    }
+
+    /// Makes the laps of trainings without epochs windows of so many steps; `None` leaves the choice here.
+    #[must_use]
+    pub fn with_lap(mut self, steps: Option<u64>) -> Self {
+        self.lap = steps;
+        self
     }
 
     /// Takes the next record; records that contradict others cost accuracy, never a panic.
@@ -87,7 +95,7 @@ impl Digest {
     pub fn report(&self) -> Report {
         let unknown = Process::default();
         let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
-        let mut report = report(&run.meta(&self.meta, &self.processes), &run);
+        let mut report = report(&run.meta(&self.meta, &self.processes), &run, self.lap);
         report.workers = workers(&self.processes);
         report.profile = profile::summary(&self.profiles, &self.profile_stacks());
         report.ranks = ranks(&self.processes);
@@ -100,11 +108,11 @@ impl Digest {
     }
 }
 
-fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
+fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
     let process = run.process;
     let timebase = process.timebase();
     let (wall_s, ledger) = run.ledger();
-    let (fits, epochs) = summary::fits(process, &timebase);
+    let trainings = summary::trainings(process, &timebase, lap);
     let stepping = process.stepping_lane().map(|lane| lane.number);
     let others = process.lanes.values().filter(|lane| Some(lane.number) != stepping);
     let mut report = Report {
@@ -113,8 +121,9 @@ fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
         wall_s,
         ledger,
         device_ledger: None,
-        fits,
-        epochs,
+        fits: trainings.fits,
+        epochs: trainings.laps,
+        stretches: trainings.stretches,
         steps: summary::steps(process, &timebase),
         ranks: None,
         slowest_rank: None,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use laptime_core::{Metric, StageId, Ticks};
 
 use crate::report::Estimate;
+use crate::tally::Tally;
 use crate::totals::Totals;
 
 /// One pass over the training data.
@@ -26,14 +27,8 @@ pub(crate) struct Epoch {
     pub(crate) evaluate: Ticks,
     /// From its end to the begin of the next, or to the fit's end.
     pub(crate) gap: Option<Ticks>,
-    /// Steps that ended in it.
-    pub(crate) steps: u64,
-    /// Time of those steps.
-    pub(crate) step_time: Ticks,
-    /// Samples trained on.
-    pub(crate) samples: u64,
-    loss_sum: f64,
-    losses: u64,
+    /// What the steps that ended in it add up to.
+    pub(crate) tally: Tally,
     /// What was measured during it or after it.
     pub(crate) metrics: BTreeMap<Metric, f64>,
     /// When something was last measured.
@@ -80,21 +75,9 @@ impl Epoch {
         }
     }
 
-    /// Takes a step that ended.
-    pub(crate) fn take_step(&mut self, time: Ticks, samples: u32, loss: Option<f64>) {
-        self.steps += 1;
-        self.step_time = self.step_time.plus(time);
-        self.samples = self.samples.saturating_add(u64::from(samples));
-        if let Some(loss) = loss {
-            self.loss_sum += loss;
-            self.losses += 1;
-        }
-    }
-
     /// Mean training loss as the training told it, else over its steps; may be NaN or infinite.
     pub(crate) fn raw_loss(&self) -> Option<f64> {
-        let of_steps = || (self.losses > 0).then(|| self.loss_sum / self.losses as f64);
-        self.metrics.get(&Metric::Loss).copied().or_else(of_steps)
+        self.metrics.get(&Metric::Loss).copied().or_else(|| self.tally.mean_loss())
     }
 
     /// Mean training loss; `None` when it is not a number.

@@ -1,11 +1,15 @@
 //! Fit: one training within a run, folded.
 
+use std::collections::BTreeMap;
+
 use laptime_core::{FitFacts, Metric, StageId, Ticks};
 
 use crate::epoch::Epoch;
 use crate::lane::Lane;
+use crate::laps::Laps;
 use crate::report::Estimate;
 use crate::step_series::StepSeries;
+use crate::tally::Step;
 use crate::totals::Totals;
 
 /// The first so many epochs all have an outlook; later ones come at least this part of the way after another.
@@ -32,8 +36,12 @@ pub(crate) struct Fit {
     totals: Totals,
     /// Its epochs in order.
     pub(crate) epochs: Vec<Epoch>,
-    /// Its steps in order.
+    /// Its steps in order; where it has epochs, those within them.
     pub(crate) steps: StepSeries,
+    /// Its laps while it has no epochs.
+    pub(crate) laps: Laps,
+    /// The newest value of everything that was measured.
+    measured: BTreeMap<Metric, f64>,
     /// Epochs there were when the time left was last foreseen.
     foreseen: usize,
 }
@@ -51,6 +59,7 @@ impl Fit {
             self.lane = lane.number;
             self.began = Some(at);
             self.totals = lane.told.clone();
+            self.laps = Laps::begin(at, &lane.told);
         }
     }
 
@@ -60,6 +69,9 @@ impl Fit {
         let at = at.max(began);
         self.cut_epoch(at, totals);
         self.close_gap(at, totals);
+        if self.epochs.is_empty() {
+            self.laps.end(at, totals);
+        }
         self.totals = self.ledger(at, totals, StageId::UNACCOUNTED);
         self.ended = Some(at);
     }
@@ -68,6 +80,10 @@ impl Fit {
     pub(crate) fn begin_epoch(&mut self, index: u32, at: Ticks, totals: &Totals) {
         self.cut_epoch(at, totals);
         self.close_gap(at, totals);
+        if self.epochs.is_empty() {
+            // Steps before the first epoch belong to no lap.
+            (self.steps, self.laps) = (StepSeries::default(), Laps::default());
+        }
         self.epochs.push(Epoch::begin(index, at, totals));
     }
 
@@ -93,30 +109,42 @@ impl Fit {
         }
     }
 
-    /// Takes a step that ended.
-    pub(crate) fn take_step(
-        &mut self,
-        start: Ticks,
-        time: Ticks,
-        wait: Ticks,
-        samples: u32,
-        loss: Option<f64>,
-    ) {
-        self.steps.push(time, wait, samples);
+    /// Takes a step that ended; in a fit that has epochs it counts where it is part of one, so that all
+    /// numbers of steps agree.
+    pub(crate) fn take_step(&mut self, step: &Step) {
+        let Some(epoch) = self.epochs.last_mut() else {
+            let start = self.laps.without_pause(step.start);
+            let step = Step { start, time: step.time.since(start.since(step.start)), ..*step };
+            self.steps.push(&step);
+            return self.laps.take_step(&step);
+        };
         // The last step may be told just after the end of the epoch it belongs to.
-        if let Some(epoch) = self.epochs.last_mut()
-            && epoch.ended.is_none_or(|ended| start < ended)
-        {
-            epoch.take_step(time, samples, loss);
+        if epoch.ended.is_none_or(|ended| step.start < ended) {
+            self.steps.push(step);
+            epoch.tally.take(step);
         }
     }
 
-    /// Takes what was measured, for the newest epoch.
+    /// Cuts between two steps; says whether a stretch for charts, which are at least so long, ends here.
+    pub(crate) fn cut(&mut self, at: Ticks, totals: &Totals, shortest: Ticks) -> bool {
+        self.epochs.is_empty() && self.laps.cut(at, totals, shortest)
+    }
+
+    /// Takes what was measured, for the newest epoch or the newest steps.
     pub(crate) fn take_metric(&mut self, metric: Metric, at: Ticks, value: f64) {
-        if let Some(epoch) = self.epochs.last_mut() {
-            epoch.metrics.insert(metric, value);
-            epoch.measured = Some(at);
+        self.measured.insert(metric, value);
+        match self.epochs.last_mut() {
+            Some(epoch) => {
+                epoch.metrics.insert(metric, value);
+                epoch.measured = Some(at);
+            }
+            None => self.laps.take_metric(metric, value),
         }
+    }
+
+    /// Whether its laps are windows of steps: it has no epochs, and steps ended.
+    pub(crate) fn is_by_steps(&self) -> bool {
+        self.epochs.is_empty() && self.steps.sum.steps > 0
     }
 
     /// Its ledger; of an open one up to `end`, where the thread's totals are `totals`.
@@ -137,15 +165,14 @@ impl Fit {
         self.epochs.iter().filter(|epoch| epoch.complete)
     }
 
-    /// The newest loss that is a number.
+    /// The newest loss of an epoch, where that is a number.
     pub(crate) fn loss(&self) -> Option<f64> {
         self.epochs.iter().rev().find_map(|epoch| epoch.raw_loss()).filter(|loss| loss.is_finite())
     }
 
     /// The newest value of the metric that says most.
     pub(crate) fn metric(&self) -> Option<(Metric, f64)> {
-        let newest = |metric| self.epochs.iter().rev().find_map(|epoch: &Epoch| epoch.metrics.get(&metric));
-        TELLING.into_iter().find_map(|metric| newest(metric).map(|value| (metric, *value)))
+        TELLING.into_iter().find_map(|metric| self.measured.get(&metric).map(|value| (metric, *value)))
     }
 
     fn open_epoch(&mut self) -> Option<&mut Epoch> {

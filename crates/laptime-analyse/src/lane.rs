@@ -60,6 +60,8 @@ pub(crate) struct Lane {
     pub(crate) step_end: Option<Ticks>,
     /// Exclusive wait for data since the newest step ended.
     pub(crate) wait: Ticks,
+    /// Tokens trained on since the newest step ended.
+    pub(crate) tokens: u64,
 }
 
 impl Lane {

@@ -86,8 +86,8 @@ fn values(fit: &Fit) -> BTreeMap<String, String> {
 fn point(fit: &Fit, x: f64, per_epoch: bool, timebase: &Timebase) -> Option<Point> {
     let times = fit.complete_epochs().filter_map(|epoch| {
         let whole = timebase.seconds(epoch.wall(epoch.began));
-        let step = || timebase.seconds(epoch.step_time) / epoch.steps as f64;
-        if per_epoch { Some(whole) } else { (epoch.steps > 0).then(step) }
+        let step = || timebase.seconds(epoch.tally.time) / epoch.tally.steps as f64;
+        if per_epoch { Some(whole) } else { (epoch.tally.steps > 0).then(step) }
     });
     let times: Vec<f64> = times.collect();
     let settled = if times.len() > 1 { &times[1..] } else { &times[..] };

@@ -13,6 +13,8 @@ mod fit;
 mod gauges;
 mod histogram;
 mod lane;
+mod lap_choice;
+mod laps;
 mod law;
 mod ledger;
 mod outlook;
@@ -24,15 +26,18 @@ pub mod scaling;
 mod statistics;
 mod steady;
 mod step_series;
+mod stretch;
 mod summary;
 mod supervised;
 pub mod sweep;
+mod tally;
 mod target;
 mod thread;
 mod time_left;
 mod totals;
 mod utc;
 mod verdict;
+mod window;
 mod wording;
 mod workers;
 
@@ -52,6 +57,8 @@ mod script;
 mod story_tests;
 #[cfg(test)]
 mod supervised_tests;
+#[cfg(test)]
+mod window_tests;
 
 pub use digest::Digest;
 pub use profile::{

@@ -24,11 +24,12 @@ const SEEN_ONCE: f64 = 0.5;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Left {
     steps: u64,
-    /// Epochs whose surroundings (evaluation, checkpoint, what no step claims) are still to be paid.
+    /// Epochs whose surroundings (evaluation, checkpoint, what no step claims) are still to be paid, or pauses
+    /// between steps.
     surroundings: u64,
 }
 
-/// Time to the end of the planned epochs of the fit that is open; `None` unless the run is running, the
+/// Time to the end of the planned epochs or steps of the fit that is open; `None` unless the run is running, the
 /// plan is known and at least three blocks of steps are.
 pub(crate) fn time_left(process: &Process, timebase: &Timebase) -> Option<Estimate> {
     if process.status() != Status::Running {
@@ -40,12 +41,8 @@ pub(crate) fn time_left(process: &Process, timebase: &Timebase) -> Option<Estima
     interval((ahead.seconds - spent).max(0.0), ahead.error, ahead.degrees)
 }
 
-/// The same for a fit at the moment its newest epoch ends: nothing is spent yet of what comes next.
-pub(crate) fn time_left_at_end_of_epoch(
-    process: &Process,
-    fit: &Fit,
-    timebase: &Timebase,
-) -> Option<Estimate> {
+/// The same for a fit at the moment its newest epoch or stretch ends: nothing is spent yet of what comes next.
+pub(crate) fn time_left_at_end(process: &Process, fit: &Fit, timebase: &Timebase) -> Option<Estimate> {
     let ahead = ahead(process, fit, timebase)?;
     interval(ahead.seconds, ahead.error, ahead.degrees)
 }
@@ -89,11 +86,16 @@ pub(crate) fn pace_ahead(series: &StepSeries, steps: f64, timebase: &Timebase) -
 
 /// The steps and epochs a fit still has to do; `None` when its plan is not known.
 fn left(fit: &Fit) -> Option<Left> {
+    if fit.epochs.is_empty()
+        && let Some(planned) = fit.facts.steps
+    {
+        return Some(left_of_steps(fit, planned));
+    }
     let per_epoch = steps_per_epoch(fit)?;
     let planned = fit.facts.epochs?;
     let begun = fit.epochs.len() as u64;
     let open = fit.epochs.last().filter(|epoch| epoch.ended.is_none());
-    let of_open = open.map_or(0, |epoch| per_epoch.saturating_sub(epoch.steps));
+    let of_open = open.map_or(0, |epoch| per_epoch.saturating_sub(epoch.tally.steps));
     // Only the newest epoch can still be followed by something of its own.
     let paid = begun - u64::from(fit.epochs.last().is_some_and(|epoch| epoch.gap.is_none()));
     Some(Left {
@@ -102,8 +104,16 @@ fn left(fit: &Fit) -> Option<Left> {
     })
 }
 
+/// Pauses are as frequent in the steps to come as they were.
+fn left_of_steps(fit: &Fit, planned: u64) -> Left {
+    let done = fit.steps.sum.steps;
+    let steps = planned.saturating_sub(done);
+    let pauses = steps as f64 * fit.laps.pauses.count as f64 / done.max(1) as f64;
+    Left { steps, surroundings: pauses.round() as u64 }
+}
+
 fn steps_per_epoch(fit: &Fit) -> Option<u64> {
-    let seen = || fit.complete_epochs().last().map(|epoch| epoch.steps);
+    let seen = || fit.complete_epochs().last().map(|epoch| epoch.tally.steps);
     let from_rows =
         || fit.facts.rows?.checked_next_multiple_of(fit.facts.batch?)?.checked_div(fit.facts.batch?);
     fit.facts.steps_per_epoch.or_else(seen).or_else(from_rows).filter(|steps| *steps > 0)
@@ -113,8 +123,13 @@ fn steps_per_epoch(fit: &Fit) -> Option<u64> {
 ///
 /// Before the first epoch of this fit is over, earlier fits of the run say what to expect.
 fn surroundings(process: &Process, fit: &Fit, timebase: &Timebase) -> (f64, f64) {
+    if let Some(mean) = fit.laps.pauses.mean() {
+        let seconds = |ticks: f64| ticks * timebase.ns_per_tick * 1e-9;
+        let deviation = fit.laps.pauses.deviation().unwrap_or(mean * SEEN_ONCE);
+        return (seconds(mean), seconds(deviation));
+    }
     let cost = |epoch: &Epoch| {
-        let inside = epoch.wall(epoch.began).since(epoch.step_time);
+        let inside = epoch.wall(epoch.began).since(epoch.tally.time);
         epoch.gap.map(|gap| timebase.seconds(gap.plus(inside)))
     };
     let costs = |fit: &Fit| fit.epochs.iter().filter_map(cost).collect::<Vec<f64>>();
@@ -136,6 +151,9 @@ fn spent(process: &Process, fit: &Fit, timebase: &Timebase, ahead: &Ahead) -> f6
             let step_end = process.lanes.get(&fit.lane).and_then(|lane| lane.step_end);
             since(step_end.unwrap_or(epoch.began).max(epoch.began)).min(ahead.step)
         }
-        None => 0.0,
+        None => {
+            let step_end = process.lanes.get(&fit.lane).and_then(|lane| lane.step_end);
+            since(step_end.unwrap_or_default().max(fit.laps.cut_at())).min(ahead.step)
+        }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Closing, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status, Ticks, Timebase,
-    Trouble,
+    Closing, Counter, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status, Ticks,
+    Timebase, Trouble,
 };
 
 use crate::clock::Clock;
@@ -15,6 +15,8 @@ use crate::ledger::{Extent, StageNames};
 use crate::outlook;
 use crate::report::{Overhead, Warning};
 use crate::step_series::StepSeries;
+use crate::stretch::shortest;
+use crate::tally::Step;
 
 /// Troubles listed one by one; a recorder in trouble for days must not fill memory.
 const MOST_TROUBLES: usize = 256;
@@ -158,9 +160,15 @@ impl Process {
                 self.lane(number).take_span(stage, end.since(start), own, in_evaluate);
             }
             Event::Step { start, end, samples, loss } => self.take_step(number, (start, end), samples, loss),
-            Event::Cut { .. } => {}
+            Event::Cut { at } => self.take_cut(number, at),
             Event::Total(total) => self.lane(number).told.set(total),
-            Event::Count { counter, amount, .. } => self.gauges.count(counter, amount),
+            Event::Count { counter, amount, .. } => {
+                self.gauges.count(counter, amount);
+                if counter == Counter::Tokens {
+                    let lane = self.lane(number);
+                    lane.tokens = lane.tokens.saturating_add(amount);
+                }
+            }
             Event::Measured { metric, at, value } => {
                 if let Some(fit) = self.lane(number).fit {
                     self.fits.entry(fit).or_default().take_metric(metric, at, value);
@@ -214,7 +222,7 @@ impl Process {
     /// Keeps what can be told of a fit's time left at the end of its newest epoch.
     fn foresee(&mut self, fit: u32) {
         let Some(ended) = self.fits.get(&fit).filter(|fit| fit.is_worth_foreseeing()) else { return };
-        let time_left = outlook::time_left_at_end_of_epoch(self, ended, &self.timebase());
+        let time_left = outlook::time_left_at_end(self, ended, &self.timebase());
         self.fits.entry(fit).or_default().foresee(time_left);
     }
 
@@ -222,12 +230,24 @@ impl Process {
         let lane = self.lane(number);
         lane.steps += 1;
         lane.step_end = lane.step_end.max(Some(end));
-        let wait = std::mem::take(&mut lane.wait);
+        let (wait, tokens) = (std::mem::take(&mut lane.wait), std::mem::take(&mut lane.tokens));
+        let step = Step { start, time: end.since(start), wait, samples, tokens, loss };
         match lane.fit {
-            Some(fit) => {
-                self.fits.entry(fit).or_default().take_step(start, end.since(start), wait, samples, loss);
-            }
-            None => self.loose_steps.push(end.since(start), wait, samples),
+            Some(fit) => self.fits.entry(fit).or_default().take_step(&step),
+            None => self.loose_steps.push(&step),
+        }
+    }
+
+    fn take_cut(&mut self, number: u32, at: Ticks) {
+        let timebase = self.timebase();
+        let lane = self.lanes.entry(number).or_insert_with(|| Lane::new(number));
+        let Some((fit, known)) = lane.fit.and_then(|fit| Some((fit, self.fits.get_mut(&fit)?))) else {
+            return;
+        };
+        if known.cut(at, &lane.told, shortest(known.wall(at), &timebase)) {
+            let time_left =
+                self.fits.get(&fit).and_then(|fit| outlook::time_left_at_end(self, fit, &timebase));
+            self.fits.entry(fit).or_default().laps.stretches.predict(time_left);
         }
     }
 

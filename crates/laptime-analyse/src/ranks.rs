@@ -50,7 +50,7 @@ fn rank_summary(rank: u32, run: &Supervised<'_>) -> RankSummary {
     let timebase = run.process.timebase();
     let (wall_s, ledger) = run.ledger();
     let steps = summary::steps(run.process, &timebase);
-    let (_, epochs) = summary::fits(run.process, &timebase);
+    let laps = summary::trainings(run.process, &timebase, None).laps;
     RankSummary {
         rank,
         status: run.status(),
@@ -58,7 +58,7 @@ fn rank_summary(rank: u32, run: &Supervised<'_>) -> RankSummary {
         ledger,
         steps: steps.map_or(0, |steps| steps.count),
         samples_per_s: steps.and_then(|steps| steps.samples_per_s),
-        work_s: work_s(&epochs),
+        work_s: work_s(&laps),
     }
 }
 

@@ -26,8 +26,11 @@ pub struct Report {
     pub device_ledger: Option<Vec<LedgerRow>>,
     /// The trainings within the run.
     pub fits: Vec<FitSummary>,
-    /// Every epoch of every fit, in order.
+    /// Every lap of every fit, in order: epochs, or windows of steps where a fit has no epochs.
     pub epochs: Vec<EpochSummary>,
+    /// Fits without epochs every 10 s, for charts that grow with them; no part of the document.
+    #[serde(skip)]
+    pub stretches: Vec<EpochSummary>,
     /// Statistics of the steps of all fits; absent when no step ended.
     pub steps: Option<StepStatistics>,
     /// Every rank that recorded; absent when the training is alone.
@@ -44,7 +47,7 @@ pub struct Report {
     pub transfer: Transfer,
     /// CPU time, switches, throttling and load while it ran.
     pub machine: MachineUse,
-    /// Time to the end of the planned epochs; only while the run is running.
+    /// Time to the end of the planned epochs or steps; only while the run is running.
     pub time_left: Option<Estimate>,
     /// What laptime itself cost.
     pub overhead: Overhead,
@@ -142,8 +145,10 @@ pub struct FitSummary {
     pub batch: Option<u64>,
     /// Numbers the model learns.
     pub parameters: Option<u64>,
-    /// Epochs that ended.
+    /// Epochs that ended; 0 where the laps are windows of steps.
     pub epochs: u64,
+    /// Steps that ended in its laps.
+    pub steps: u64,
     /// Epochs that were asked for.
     pub planned_epochs: Option<u64>,
     /// Steps that were asked for in all, of a training without epochs.
@@ -152,7 +157,7 @@ pub struct FitSummary {
     pub plan_source: Option<String>,
     /// From its begin to its end.
     pub wall_s: f64,
-    /// How long its epochs took.
+    /// How long its epochs took; nothing where the laps are windows of steps.
     pub epoch_s: EpochTimes,
     /// Exclusive time of the stages from its begin to its end.
     pub stages: BTreeMap<String, f64>,
@@ -222,13 +227,28 @@ pub struct MetricValue {
     pub value: Option<f64>,
 }
 
-/// One epoch.
+/// What a lap is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LapKind {
+    /// One pass over the training data.
+    Epoch,
+    /// Some steps of a fit without epochs. What lies between two windows, such as an evaluation, is part of
+    /// neither.
+    Window,
+}
+
+/// One lap: an epoch, or a window of steps.
 #[derive(Clone, Debug, Serialize)]
 pub struct EpochSummary {
     /// The fit it belongs to.
     pub fit: u32,
     /// Its number within the fit, from 0.
     pub index: u32,
+    /// Whether it is an epoch.
+    pub kind: LapKind,
+    /// Laps that this row stands for.
+    pub count: u64,
     /// Whether the pass ended; a killed run's last epoch did not.
     pub complete: bool,
     /// How long the pass took.
@@ -239,22 +259,36 @@ pub struct EpochSummary {
     pub ended_unix_s: Option<f64>,
     /// Whether nothing will be added to it: the next epoch has begun, or the training is over.
     pub settled: bool,
+    /// Steps of the fit before it.
+    pub first_step: u64,
     /// Steps that ended in it.
     pub steps: u64,
     /// Samples trained on.
     pub samples: u64,
     /// Samples a second of the pass.
     pub samples_per_s: Option<f64>,
+    /// Tokens trained on; absent where the input has none.
+    pub tokens: Option<u64>,
+    /// Tokens a second of the pass.
+    pub tokens_per_s: Option<f64>,
     /// Exclusive time of every stage within the pass; adds up to `wall_s`.
     pub stages: BTreeMap<String, f64>,
     /// Evaluation that followed the pass, seconds.
     pub evaluate_s: f64,
-    /// Mean training loss.
+    /// Mean training loss, as it was measured, else of the steps that have one.
     pub loss: Option<f64>,
     /// What was measured at its end, by name.
     pub metrics: BTreeMap<String, Option<f64>>,
     /// Time to the end of the planned epochs, as it was foreseen at the end of the pass.
     pub time_left: Option<Estimate>,
+}
+
+impl EpochSummary {
+    /// Steps of the fit up to its end.
+    #[must_use]
+    pub fn last_step(&self) -> u64 {
+        self.first_step.saturating_add(self.steps)
+    }
 }
 
 /// How long steps took.
@@ -270,6 +304,8 @@ pub struct StepStatistics {
     pub p95_s: f64,
     /// Samples a second over the steps' own time.
     pub samples_per_s: Option<f64>,
+    /// Tokens a second over the steps' own time; absent where the input has none.
+    pub tokens_per_s: Option<f64>,
 }
 
 /// One rank of a training that several processes share.
@@ -423,8 +459,11 @@ pub struct Death {
     pub fit: Option<u32>,
     /// The newest epoch of that fit, from 0.
     pub epoch: Option<u32>,
-    /// The step of that epoch it was in, from 0; absent where the pass had ended.
+    /// The step it was in, from 0, of that epoch, else of the fit; absent where the pass had ended, or the
+    /// training paused.
     pub step: Option<u64>,
+    /// Steps of a fit without epochs that had ended; absent where there were none.
+    pub steps_done: Option<u64>,
     /// Stages that were open, from the outermost of each thread.
     pub open_stages: Vec<OpenStageSummary>,
 }

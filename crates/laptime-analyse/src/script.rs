@@ -9,6 +9,17 @@ use laptime_core::{
 
 use crate::{Digest, Report};
 
+/// What happened between two cuts of a fit, or between one and its begin or end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Between {
+    pub(crate) fit: u32,
+    pub(crate) steps: u64,
+    /// Where the time went.
+    pub(crate) truth: BTreeMap<StageId, u64>,
+    /// Whether the fit's end, not a cut, is behind it.
+    pub(crate) is_last: bool,
+}
+
 /// One thread that trains, on a clock of nanoseconds that only moves when told.
 pub(crate) struct Script {
     pub(crate) records: Vec<Record>,
@@ -21,6 +32,8 @@ pub(crate) struct Script {
     pub(crate) truth: BTreeMap<StageId, u64>,
     /// The same for every epoch that began.
     pub(crate) epochs: Vec<BTreeMap<StageId, u64>>,
+    /// The same between the cuts of every fit, whether it has epochs or not.
+    pub(crate) between: Vec<Between>,
     fits: u32,
     pub(crate) in_fit: bool,
     pub(crate) in_epoch: bool,
@@ -45,6 +58,7 @@ impl Script {
             told: BTreeMap::new(),
             truth: BTreeMap::new(),
             epochs: Vec::new(),
+            between: Vec::new(),
             fits: 0,
             in_fit: false,
             in_epoch: false,
@@ -59,6 +73,9 @@ impl Script {
         self.now += ticks;
         let stage = self.effective_stage();
         *self.truth.entry(stage).or_default() += ticks;
+        if self.in_fit {
+            *self.between.last_mut().unwrap().truth.entry(stage).or_default() += ticks;
+        }
         if self.in_epoch {
             *self.epochs.last_mut().unwrap().entry(stage).or_default() += ticks;
         }
@@ -97,6 +114,15 @@ impl Script {
     }
 
     pub(crate) fn fit(&mut self, facts: FitFacts) -> &mut Self {
+        self.begin_fit(facts, StageId::BETWEEN_EPOCHS)
+    }
+
+    /// A fit without epochs: what no stage claims in it is unaccounted.
+    pub(crate) fn fit_of_steps(&mut self, facts: FitFacts) -> &mut Self {
+        self.begin_fit(facts, StageId::UNACCOUNTED)
+    }
+
+    fn begin_fit(&mut self, facts: FitFacts, background: StageId) -> &mut Self {
         let fit = self.fits;
         self.records.push(Record::Fit { fit, facts });
         if let Some(frame) = self.open.first_mut().filter(|frame| frame.stage == StageId::TEAR_DOWN) {
@@ -104,16 +130,38 @@ impl Script {
             let torn = self.truth.remove(&StageId::TEAR_DOWN).unwrap_or(0);
             *self.truth.entry(StageId::BETWEEN_EPOCHS).or_default() += torn;
         }
-        self.mark(Event::FitBegin { fit, at: Ticks(self.now) }, StageId::BETWEEN_EPOCHS);
+        self.mark(Event::FitBegin { fit, at: Ticks(self.now) }, background);
+        self.between.push(Between { fit, ..Between::default() });
         (self.in_fit, self.epochs_of_fit) = (true, 0);
         self
     }
 
     pub(crate) fn end_fit(&mut self) -> &mut Self {
         self.mark(Event::FitEnd { fit: self.fits, at: Ticks(self.now) }, StageId::TEAR_DOWN);
+        self.between.last_mut().unwrap().is_last = true;
         self.fits += 1;
         self.in_fit = false;
         self
+    }
+
+    /// A moment between two steps: tells the totals with the time so far of what is open, then the cut.
+    pub(crate) fn between_steps(&mut self) -> &mut Self {
+        if !self.in_fit {
+            return self;
+        }
+        let mut totals = self.totals.clone();
+        for (depth, frame) in self.open.iter().enumerate() {
+            let absorbs = frame.stage.absorbs_children();
+            let inner = self.open.get(depth + 1).filter(|_| !absorbs);
+            let until = inner.map_or(self.now, |inner| inner.start.0);
+            totals.entry(frame.stage).or_default().0 += until - frame.start.0 - frame.children.0;
+            if absorbs {
+                break;
+            }
+        }
+        self.tell(totals);
+        self.between.push(Between { fit: self.fits, ..Between::default() });
+        self.event(Event::Cut { at: Ticks(self.now) })
     }
 
     pub(crate) fn epoch(&mut self) -> &mut Self {
@@ -138,8 +186,16 @@ impl Script {
         stages.iter().for_each(|(stage, ticks)| {
             self.stage(*stage, *ticks);
         });
+        self.end_step(start, samples, Some(0.5))
+    }
+
+    /// A step that began at a moment ends now.
+    pub(crate) fn end_step(&mut self, start: Ticks, samples: u32, loss: Option<f64>) -> &mut Self {
+        if self.in_fit {
+            self.between.last_mut().unwrap().steps += 1;
+        }
         let end = Ticks(self.now);
-        self.event(Event::Step { start, end, samples, loss: Some(0.5) })
+        self.event(Event::Step { start, end, samples, loss })
     }
 
     pub(crate) fn measure(&mut self, metric: Metric, value: f64) -> &mut Self {
@@ -206,12 +262,16 @@ impl Script {
         let frame = self.open[0];
         let own = self.now - frame.start.0 - frame.children.0;
         self.totals.entry(frame.stage).or_default().0 += own;
-        for (stage, total) in self.totals.clone() {
+        self.tell(self.totals.clone());
+        self.event(mark);
+        self.open[0] = OpenStage { stage: background, start: Ticks(self.now), children: Ticks(0) };
+    }
+
+    fn tell(&mut self, totals: BTreeMap<StageId, (u64, u64)>) {
+        for (stage, total) in totals {
             if self.told.insert(stage, total) != Some(total) {
                 self.event(Event::Total(StageTotal { stage, own: Ticks(total.0), count: total.1 }));
             }
         }
-        self.event(mark);
-        self.open[0] = OpenStage { stage: background, start: Ticks(self.now), children: Ticks(0) };
     }
 }

@@ -1,8 +1,7 @@
 //! Step series: the steps of one fit in time order, in bounded memory.
 
-use laptime_core::Ticks;
-
 use crate::histogram::Histogram;
+use crate::tally::Step;
 
 /// Blocks kept before neighbours are merged: a few thousand steps keep full detail in 128 kB.
 const MOST_BLOCKS: usize = 4_096;
@@ -18,6 +17,8 @@ pub(crate) struct Block {
     pub(crate) wait: u64,
     /// Samples they trained on.
     pub(crate) samples: u64,
+    /// Tokens they trained on.
+    pub(crate) tokens: u64,
 }
 
 impl Block {
@@ -31,6 +32,7 @@ impl Block {
         self.ticks = self.ticks.saturating_add(other.ticks);
         self.wait = self.wait.saturating_add(other.wait);
         self.samples = self.samples.saturating_add(other.samples);
+        self.tokens = self.tokens.saturating_add(other.tokens);
     }
 }
 
@@ -55,10 +57,12 @@ impl Default for StepSeries {
 
 impl StepSeries {
     /// Adds the next step.
-    pub(crate) fn push(&mut self, time: Ticks, wait: Ticks, samples: u32) {
-        let step = Block { steps: 1, ticks: time.0, wait: wait.0.min(time.0), samples: u64::from(samples) };
+    pub(crate) fn push(&mut self, step: &Step) {
+        let (ticks, wait) = (step.time.0, step.wait.0.min(step.time.0));
+        let (samples, tokens) = (u64::from(step.samples), step.tokens);
+        let step = Block { steps: 1, ticks, wait, samples, tokens };
         self.sum.add(&step);
-        self.histogram.record(time.0);
+        self.histogram.record(ticks);
         self.growing.add(&step);
         if self.growing.steps >= self.block_len {
             self.blocks.push(std::mem::take(&mut self.growing));
@@ -109,12 +113,15 @@ pub(crate) fn joined(blocks: &[Block], groups: usize) -> Vec<Block> {
 
 #[cfg(test)]
 mod tests {
+    use laptime_core::Ticks;
+
     use super::*;
 
     #[test]
     fn a_long_series_stays_small_and_loses_no_time() {
         let mut series = StepSeries::default();
-        (0..100_000).for_each(|step| series.push(Ticks(step), Ticks(0), 2));
+        let step = |time| Step { time: Ticks(time), samples: 2, ..Step::default() };
+        (0..100_000).for_each(|time| series.push(&step(time)));
         assert!(series.blocks().len() <= MOST_BLOCKS);
         assert_eq!(series.sum.ticks, 99_999 * 100_000 / 2);
         let kept: u64 = series.blocks().iter().map(|block| block.steps).sum();

@@ -7,13 +7,17 @@ use laptime_core::{Metric, StageId, Status, Ticks, Timebase};
 use crate::epoch::Epoch;
 use crate::fit::Fit;
 use crate::histogram::Histogram;
+use crate::lap_choice::chosen;
 use crate::process::Process;
-use crate::report::{EpochSummary, EpochTimes, FitSummary, MetricValue, SteadySteps, StepStatistics};
+use crate::report::{
+    EpochSummary, EpochTimes, FitSummary, LapKind, MetricValue, SteadySteps, StepStatistics,
+};
 use crate::statistics::mean;
 use crate::steady::{settling, steady_epoch};
 use crate::step_series::{StepSeries, joined};
 use crate::target::target;
 use crate::totals::Totals;
+use crate::window::Window;
 
 /// Where one fit's thread stands at the end of a report.
 struct Standing<'a> {
@@ -33,7 +37,7 @@ impl<'a> Standing<'a> {
         Self { process, timebase, end: extent.end, totals, on_top }
     }
 
-    fn fit(&self, index: u32, fit: &Fit) -> FitSummary {
+    fn fit(&self, index: u32, fit: &Fit, laps: &[EpochSummary]) -> FitSummary {
         let facts = &fit.facts;
         let settling = settling(&fit.steps);
         let metric = fit.metric().map(|(metric, value)| MetricValue {
@@ -50,6 +54,7 @@ impl<'a> Standing<'a> {
             batch: facts.batch,
             parameters: facts.parameters,
             epochs: fit.complete_epochs().count() as u64,
+            steps: fit.steps.sum.steps,
             planned_epochs: facts.epochs,
             planned_steps: facts.steps,
             plan_source: facts.plan_source.clone(),
@@ -58,7 +63,7 @@ impl<'a> Standing<'a> {
             stages: self.seconds(&fit.ledger(self.end, &self.totals, self.on_top)),
             warm_up_steps: settling.warm_up_steps(),
             steady_steps: steady_steps(&fit.steps, settling.warm_up_steps(), self.timebase),
-            loss: fit.loss(),
+            loss: fit.loss().or_else(|| laps.iter().rev().find_map(|lap| lap.loss)),
             metric,
             target: target(fit, self.timebase),
             compiled_functions: facts.compiled_functions.clone(),
@@ -66,31 +71,110 @@ impl<'a> Standing<'a> {
         }
     }
 
+    /// The laps of a fit: its epochs, else windows of its steps.
+    fn laps(&self, number: u32, fit: &Fit, lap: Option<u64>) -> Vec<EpochSummary> {
+        if fit.is_by_steps() {
+            return self.windows(number, fit, lap);
+        }
+        let mut first_step = 0;
+        let epochs = fit.epochs.iter().map(|epoch| {
+            let lap = EpochSummary { first_step, ..self.epoch(number, fit, epoch) };
+            first_step = lap.last_step();
+            lap
+        });
+        epochs.collect()
+    }
+
     fn epoch(&self, number: u32, fit: &Fit, epoch: &Epoch) -> EpochSummary {
         let wall_s = self.timebase.seconds(epoch.wall(self.end));
         let mut followed = epoch.clone();
         followed.follow(&self.totals);
-        let metrics = epoch.metrics.iter().map(|(metric, value)| {
-            (metric_name(*metric).to_owned(), Some(*value).filter(|value| value.is_finite()))
-        });
-        let since_begin = |ended: Ticks| self.timebase.seconds(ended.since(fit.began.unwrap_or(ended)));
         EpochSummary {
             fit: number,
             index: epoch.index,
+            kind: LapKind::Epoch,
+            count: 1,
             complete: epoch.complete,
             wall_s,
-            ended_s: epoch.ended.map(since_begin),
-            ended_unix_s: epoch.ended.and_then(|at| self.process.clock.unix_seconds(at, self.timebase)),
-            settled: (epoch.gap.is_some() && fit.told) || self.process.status() != Status::Running,
-            steps: epoch.steps,
-            samples: epoch.samples,
-            samples_per_s: rate(epoch.samples, wall_s),
+            ended_s: epoch.ended.map(|at| self.since_begin(fit, at)),
+            ended_unix_s: epoch.ended.and_then(|at| self.unix_seconds(at)),
+            settled: (epoch.gap.is_some() && fit.told) || self.is_over(),
+            first_step: 0,
+            steps: epoch.tally.steps,
+            samples: epoch.tally.samples,
+            samples_per_s: rate(epoch.tally.samples, wall_s),
+            tokens: Some(epoch.tally.tokens).filter(|tokens| *tokens > 0),
+            tokens_per_s: rate(epoch.tally.tokens, wall_s),
             stages: self.seconds(&epoch.ledger(self.end, &self.totals, self.on_top)),
             evaluate_s: self.timebase.seconds(followed.evaluate),
             loss: epoch.loss(),
-            metrics: metrics.collect(),
+            metrics: metrics(&epoch.metrics),
             time_left: epoch.time_left,
         }
+    }
+
+    fn windows(&self, number: u32, fit: &Fit, lap: Option<u64>) -> Vec<EpochSummary> {
+        let now = fit.ended.is_none().then_some((self.end, &self.totals, self.on_top));
+        let windows = chosen(&fit.laps, fit.laps.parts(now), lap, fit.ended.is_some());
+        let is_settled = fit.ended.is_some() && fit.told || self.is_over();
+        let summary = |(index, window): (u32, &Window)| EpochSummary {
+            settled: is_settled,
+            ..self.window(number, index, fit, window)
+        };
+        (0..).zip(&windows).map(summary).collect()
+    }
+
+    /// A fit without epochs every 10 s.
+    fn stretches(&self, number: u32, fit: &Fit) -> Vec<EpochSummary> {
+        let is_over = fit.ended.is_some() || self.is_over();
+        let stretches = (0..).zip(fit.laps.stretches.all(is_over));
+        let summary = |(index, stretch): (u32, Window)| EpochSummary {
+            settled: is_over && fit.told
+                || self.is_over()
+                || fit.told && (index as usize) < fit.laps.stretches.settled(),
+            ..self.window(number, index, fit, &stretch)
+        };
+        if fit.is_by_steps() { stretches.map(summary).collect() } else { Vec::new() }
+    }
+
+    fn window(&self, number: u32, index: u32, fit: &Fit, window: &Window) -> EpochSummary {
+        let wall_s = self.timebase.seconds(window.wall);
+        let ended = Some(window.ended).filter(|_| window.complete);
+        EpochSummary {
+            fit: number,
+            index,
+            kind: LapKind::Window,
+            count: 1,
+            complete: window.complete,
+            wall_s,
+            ended_s: ended.map(|at| self.since_begin(fit, at)),
+            ended_unix_s: ended.and_then(|at| self.unix_seconds(at)),
+            settled: false,
+            first_step: window.first_step,
+            steps: window.tally.steps,
+            samples: window.tally.samples,
+            samples_per_s: rate(window.tally.samples, wall_s),
+            tokens: Some(window.tally.tokens).filter(|tokens| *tokens > 0),
+            tokens_per_s: rate(window.tally.tokens, wall_s),
+            stages: self.seconds(&window.stages),
+            evaluate_s: self.timebase.seconds(window.pause.evaluate),
+            loss: window.loss(),
+            metrics: metrics(&window.metrics),
+            time_left: window.time_left,
+        }
+    }
+
+    fn since_begin(&self, fit: &Fit, at: Ticks) -> f64 {
+        self.timebase.seconds(at.since(fit.began.unwrap_or(at)))
+    }
+
+    fn unix_seconds(&self, at: Ticks) -> Option<f64> {
+        self.process.clock.unix_seconds(at, self.timebase)
+    }
+
+    /// Whether the process will record no more.
+    fn is_over(&self) -> bool {
+        self.process.status() != Status::Running
     }
 
     fn seconds(&self, totals: &Totals) -> BTreeMap<String, f64> {
@@ -98,16 +182,33 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// Every fit that began, with its epochs.
-pub(crate) fn fits(process: &Process, timebase: &Timebase) -> (Vec<FitSummary>, Vec<EpochSummary>) {
-    let mut fits = Vec::new();
-    let mut epochs = Vec::new();
+/// What is told of the trainings of a process.
+#[derive(Default)]
+pub(crate) struct Trainings {
+    /// Every fit that began.
+    pub(crate) fits: Vec<FitSummary>,
+    /// Their laps.
+    pub(crate) laps: Vec<EpochSummary>,
+    /// Those without epochs every 10 s.
+    pub(crate) stretches: Vec<EpochSummary>,
+}
+
+/// Every fit that began, with its laps; `lap` is the number of steps of one, where that was asked for.
+pub(crate) fn trainings(process: &Process, timebase: &Timebase, lap: Option<u64>) -> Trainings {
+    let mut told = Trainings::default();
     for (index, fit) in process.fits.iter().filter(|(_, fit)| fit.began.is_some()) {
         let standing = Standing::new(process, fit, timebase);
-        fits.push(standing.fit(*index, fit));
-        epochs.extend(fit.epochs.iter().map(|epoch| standing.epoch(*index, fit, epoch)));
+        let laps = standing.laps(*index, fit, lap);
+        told.fits.push(standing.fit(*index, fit, &laps));
+        told.laps.extend(laps);
+        told.stretches.extend(standing.stretches(*index, fit));
     }
-    (fits, epochs)
+    told
+}
+
+fn metrics(measured: &BTreeMap<Metric, f64>) -> BTreeMap<String, Option<f64>> {
+    let shown = |value: f64| Some(value).filter(|value| value.is_finite());
+    measured.iter().map(|(metric, value)| (metric_name(*metric).to_owned(), shown(*value))).collect()
 }
 
 /// Statistics of the steps of all fits; `None` when no step ended.
@@ -125,6 +226,7 @@ pub(crate) fn steps(process: &Process, timebase: &Timebase) -> Option<StepStatis
         p50_s: quantile(0.5)?,
         p95_s: quantile(0.95)?,
         samples_per_s: rate(add(|series| series.sum.samples), sum_s),
+        tokens_per_s: rate(add(|series| series.sum.tokens), sum_s),
     })
 }
 
@@ -145,7 +247,7 @@ fn epoch_times(fit: &Fit, timebase: &Timebase) -> EpochTimes {
     let mut before = 0_u64;
     let times = fit.complete_epochs().map(|epoch| {
         let time = (before, timebase.seconds(epoch.wall(epoch.began)));
-        before = before.saturating_add(epoch.steps);
+        before = before.saturating_add(epoch.tally.steps);
         time
     });
     let times: Vec<(u64, f64)> = times.collect();

@@ -34,7 +34,7 @@ pub(crate) fn target(fit: &Fit, timebase: &Timebase) -> Option<TargetSummary> {
         value,
         reached: place.is_some(),
         epochs: place.map(|last| last as u64 + 1),
-        steps: place.map(|last| way(last).map(|epoch| epoch.steps).sum()),
+        steps: place.map(|last| way(last).map(|epoch| epoch.tally.steps).sum()),
         seconds: place.and_then(|last| way(last).last().and_then(seconds)),
         best,
     })

@@ -60,6 +60,14 @@ impl Totals {
         Self(self.0.iter().map(|(stage, entry)| (*stage, added(stage, entry))).collect())
     }
 
+    /// Adds the time and counts of another difference.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        for (stage, (own, count)) in &other.0 {
+            let entry = self.0.entry(*stage).or_default();
+            *entry = (entry.0.saturating_add(*own), entry.1.saturating_add(*count));
+        }
+    }
+
     /// Books a stage's time on another one.
     pub(crate) fn rebook(&mut self, from: StageId, to: StageId) {
         if from != to

@@ -118,6 +118,15 @@ pub(crate) struct BoardArgs {
     pub(crate) tensorboard: Option<PathBuf>,
 }
 
+/// How the laps of a training without epochs are chosen.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct LapArgs {
+    /// Steps of a lap, where the training has no epochs [default: what lies between evaluations or
+    /// checkpoints, else 16 to 32 laps]
+    #[arg(long, value_name = "STEPS", value_parser = values::parse_count, help_heading = "Output")]
+    pub(crate) lap: Option<u64>,
+}
+
 /// `laptime demo`.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Example: laptime demo")]
@@ -148,6 +157,8 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) board: BoardArgs,
+    #[command(flatten)]
+    pub(crate) lap: LapArgs,
     /// Measure from outside only: attach nothing to Python
     #[arg(long)]
     pub(crate) no_hooks: bool,
@@ -169,6 +180,7 @@ Examples:
   laptime report mlp          a run by its name
   laptime report sweep        the latest sweep
   laptime report --json       every number, for programs
+  laptime report --lap 100    laps of 100 steps, where there are no epochs
   laptime report --export tensorboard logs  its epochs as charts in TensorBoard
   laptime report --export speedscope FILE   the samples of `run --profile`")]
 pub(crate) struct ReportArgs {
@@ -180,6 +192,8 @@ pub(crate) struct ReportArgs {
     pub(crate) form: SweepForm,
     #[command(flatten)]
     pub(crate) export: ExportArgs,
+    #[command(flatten)]
+    pub(crate) lap: LapArgs,
     #[command(flatten)]
     pub(crate) place: Place,
 }

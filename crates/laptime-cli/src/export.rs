@@ -42,11 +42,11 @@ pub(crate) fn write(
 
 fn write_board(asked: String, path: &Path, report: &Report, screen: &Screen) -> Result<Ending, Failure> {
     tensorboard::check_folder(path, &asked)?;
-    let epochs = tensorboard::export(report, path)
+    let written = tensorboard::export(report, path)
         .map_err(|error| Failure::new(&asked).because(format!("{error}: {}", path.display())))?;
-    if epochs == 0 {
+    if written.is_nothing() {
         return Err(Failure::new(asked).because("no epoch of it has ended"));
     }
-    screen.show(&on_the_board(path, epochs));
+    screen.show(&on_the_board(path, written));
     Ok(Ending::Done)
 }

@@ -113,7 +113,7 @@ fn read_project(path: &Path) -> Result<ProjectTable, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{BoardArgs, Place};
+    use crate::args::{BoardArgs, LapArgs, Place};
 
     fn args(dir: Option<&str>, name: Option<&str>, quiet: bool) -> RunArgs {
         RunArgs {
@@ -121,6 +121,7 @@ mod tests {
             quiet,
             no_hooks: false,
             board: BoardArgs::default(),
+            lap: LapArgs::default(),
             profile: false,
             place: Place { dir: dir.map(PathBuf::from) },
             command: vec!["true".into()],

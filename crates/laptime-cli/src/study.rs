@@ -41,6 +41,12 @@ impl Study {
         Self { reader, profiles, digest: Digest::new(meta), logs: Vec::new() }
     }
 
+    /// Makes the laps of trainings without epochs windows of so many steps.
+    pub(crate) fn with_lap(mut self, steps: Option<u64>) -> Self {
+        self.digest = self.digest.with_lap(steps);
+        self
+    }
+
     /// Reads what is new and reports on all of it.
     pub(crate) fn report(&mut self) -> Result<Report, StoreError> {
         let Self { reader, profiles, digest, logs } = self;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::machine::{MachineDuring, Taint};
 use super::plan::{Target, TargetMetric};
-use crate::report::{FitSummary, Report, TargetSummary};
+use crate::report::{FitSummary, LapKind, Report, TargetSummary};
 
 /// Moments of a course that are kept; more would say nothing new in a chart.
 const MOST_MOMENTS: usize = 200;
@@ -100,10 +100,10 @@ pub struct Measured {
     pub course: Vec<Moment>,
 }
 
-/// How far training had come at the end of an epoch.
+/// How far training had come at the end of an epoch, or of a window of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Epochs that ended by then.
+    /// Epochs that ended by then; 0 where there are none.
     pub epochs: u64,
     /// Steps that ended by then.
     pub steps: u64,
@@ -140,7 +140,11 @@ impl Measured {
             step_s: (count > 0).then(|| seconds / count as f64),
             epoch_s: crate::statistics::mean(&epochs),
             samples_per_s: Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0),
-            epochs: (!report.fits.is_empty()).then(|| report.fits.iter().map(|fit| fit.epochs).sum()),
+            epochs: report
+                .fits
+                .iter()
+                .any(has_epochs)
+                .then(|| report.fits.iter().map(|fit| fit.epochs).sum()),
             steps: report.steps.map(|steps| steps.count),
             rows: report.fits.last().and_then(|fit| fit.rows),
             batch: report.fits.last().and_then(|fit| fit.batch),
@@ -183,6 +187,11 @@ impl Moment {
     }
 }
 
+/// Whether the laps of a fit are epochs; windows of steps are not counted as such.
+fn has_epochs(fit: &FitSummary) -> bool {
+    fit.epochs > 0 || fit.steps == 0
+}
+
 fn epoch_s(fit: &FitSummary) -> Option<f64> {
     fit.epoch_s.steady.or(fit.epoch_s.mean)
 }
@@ -202,7 +211,7 @@ fn arrival(told: &TargetSummary, course: &[Moment]) -> Option<Moment> {
     Some(Moment { epochs, steps, at_s, ..seen })
 }
 
-/// The epochs of the last fit as moments of its training. A validation's result is known when it is over.
+/// The laps of the last fit as moments of its training. A validation's result is known when it is over.
 fn course(report: &Report) -> Vec<Moment> {
     let Some(fit) = report.fits.last() else { return Vec::new() };
     let mut steps = 0;
@@ -213,7 +222,7 @@ fn course(report: &Report) -> Vec<Moment> {
         let (loss, accuracy) = (metric("validation_loss"), metric("validation_accuracy"));
         let known_s = if loss.or(accuracy).is_some() { epoch.evaluate_s } else { 0.0 };
         Some(Moment {
-            epochs: before as u64 + 1,
+            epochs: if epoch.kind == LapKind::Epoch { before as u64 + 1 } else { 0 },
             steps,
             at_s: epoch.ended_s? + known_s,
             loss: loss.or(epoch.loss),

@@ -81,7 +81,8 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
 }
 
 fn read(entry: &RunEntry, args: &ReportArgs) -> Result<(Study, Report), Failure> {
-    let read = Study::open(&entry.path).and_then(|mut study| {
+    let read = Study::open(&entry.path).and_then(|study| {
+        let mut study = study.with_lap(args.lap.lap);
         let report = study.report()?;
         Ok((study, report))
     });

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
         if launch.is_some() && ended == Ended::Exit(0) {
             let _ = finished.run.as_deref().map(other_ranks::wait_for_their_end);
         }
-        show(finished, board, settings.quiet, screen);
+        show(finished, board, args, settings.quiet, screen);
     }
     Ok(Ending::Like(ended))
 }
@@ -173,9 +173,9 @@ fn follow(
 }
 
 /// The summary goes to standard error: standard output is the command's alone.
-fn show(finished: Finished, board: Option<Board>, quiet: bool, screen: &Screen) {
+fn show(finished: Finished, board: Option<Board>, args: &RunArgs, quiet: bool, screen: &Screen) {
     let kept = finished.run.as_deref().filter(|_| finished.unsaved.is_none()).map(shown_path);
-    let report = match Study::of_finished(finished).report() {
+    let report = match Study::of_finished(finished).with_lap(args.lap.lap).report() {
         Ok(report) => report,
         Err(error) => return screen.note(&format!("warning: could not report on the run: {error}")),
     };

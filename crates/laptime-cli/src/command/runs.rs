@@ -28,6 +28,7 @@ struct ListedRun<'a> {
     started: &'a str,
     wall_s: Option<f64>,
     epochs: Option<u64>,
+    steps: Option<u64>,
     loss: Option<f64>,
     disk_bytes: u64,
 }
@@ -69,6 +70,7 @@ fn listed(row: &RunRow) -> ListedRun<'_> {
         started: &row.started,
         wall_s: row.wall_s,
         epochs: row.epochs,
+        steps: row.steps,
         loss: row.loss,
         disk_bytes: row.disk_bytes,
     }
@@ -88,9 +90,8 @@ fn row(entry: &RunEntry) -> RunRow {
         status: report.as_ref().map_or(Status::Killed, |report| report.run.status),
         started: report.as_ref().map(|report| report.run.started.clone()).unwrap_or_default(),
         wall_s: report.as_ref().map(|report| report.wall_s),
-        epochs: report
-            .as_ref()
-            .map(|report| report.epochs.iter().filter(|epoch| epoch.complete).count() as u64),
+        epochs: report.as_ref().map(|report| report.fits.iter().map(|fit| fit.epochs).sum()),
+        steps: report.as_ref().map(|report| report.fits.iter().map(|fit| fit.steps).sum()),
         loss: last.and_then(|fit| fit.loss),
         metric: last.and_then(|fit| fit.metric.clone()).map(|metric| (metric.name, metric.value)),
         disk_bytes: entry.bytes,

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use laptime_analyse::Report;
-use laptime_core::{RunMeta, Status, units};
+use laptime_core::{RunMeta, Status};
 use laptime_record::{Finished, Options, ProgramStart, Recorder};
 use laptime_store::salvage_rings;
 use laptime_train::{DataSource, Ended, ModelKind, Plan, Prepared, TrainError, Until};
 
 use crate::Ending;
 use crate::args::{BatchSize, DataChoice, Output, Place, TrainArgs, unknown_model};
-use crate::export::tensorboard::{Board, check_folder};
+use crate::export::tensorboard::{Board, Counted, check_folder};
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::live::{Live, Views};
 use crate::screen::Screen;
@@ -253,16 +253,16 @@ pub(crate) fn complete(mut board: Board, report: &Report, screen: &Screen) -> St
     if let Some(warning) = board.see(report) {
         screen.note(&warning);
     }
-    let (dir, epochs) = board.written();
-    on_the_board(dir, epochs)
+    let (dir, written) = board.written();
+    on_the_board(dir, written)
 }
 
 /// What TensorBoard has now, and how to look at it.
-pub(crate) fn on_the_board(dir: &Path, epochs: u64) -> String {
+pub(crate) fn on_the_board(dir: &Path, written: Counted) -> String {
     let dir = shown_path(dir);
-    match epochs {
-        0 => format!("TensorBoard: nothing in {dir}, because no epoch ended"),
-        _ => format!("TensorBoard: {} in {dir}; tensorboard --logdir {dir}", units::counted(epochs, "epoch")),
+    match written.is_nothing() {
+        true => format!("TensorBoard: nothing in {dir}, because no epoch ended"),
+        false => format!("TensorBoard: {} in {dir}; tensorboard --logdir {dir}", written.told()),
     }
 }
 

@@ -1,4 +1,5 @@
-//! TensorBoard: the epochs of a run as event files, one TensorBoard run for each fit.
+//! TensorBoard: the epochs of a run as event files, one TensorBoard run for each fit. A fit without epochs has a
+//! point every 10 s.
 //!
 //! `DIR/<name>-<id>/fit-<n>…/events.out.tfevents.laptime`. The file's name does not change, so that exporting
 //! a run again replaces what is there instead of drawing every point twice.
@@ -9,6 +10,7 @@ mod event_file;
 mod feed;
 mod folder;
 mod handed;
+mod points;
 mod record;
 mod replaced;
 mod scalars;
@@ -17,4 +19,5 @@ mod stream;
 pub(crate) use board::Board;
 pub use feed::{EpochFeed, EpochPoint};
 pub(crate) use folder::check_folder;
+pub(crate) use points::Counted;
 pub(crate) use replaced::export;

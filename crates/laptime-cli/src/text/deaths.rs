@@ -9,7 +9,8 @@ use super::wrap::shown;
 /// Deaths told one by one; a job of many ranks has as many, and JSON has all.
 const MOST_DEATHS: usize = 8;
 
-/// A line for each death: `rank 0 died in backward (open for 3.20 ms), step 37 of epoch 2 (fit 1)`.
+/// A line for each death: `rank 0 died in backward (open for 3.20 ms), step 37 of epoch 2 (fit 1)`; without
+/// epochs the step is the fit's.
 pub(crate) fn death_lines(report: &Report) -> Vec<String> {
     let deaths = &report.deaths;
     let mut lines: Vec<String> = deaths.iter().take(MOST_DEATHS).flat_map(|d| lines_of(d, report)).collect();
@@ -73,7 +74,11 @@ fn place(death: &Death) -> String {
     match (death.epoch.map(|epoch| epoch + 1), death.step.map(|step| step + 1)) {
         (Some(epoch), Some(step)) => format!(", step {} of epoch {epoch} (fit {fit})", units::count(step)),
         (Some(epoch), None) => format!(", after epoch {epoch} (fit {fit})"),
-        (None, _) => format!(", before the first epoch (fit {fit})"),
+        (None, Some(step)) => format!(", step {} (fit {fit})", units::count(step)),
+        (None, None) => match death.steps_done {
+            Some(steps) => format!(", after step {} (fit {fit})", units::count(steps)),
+            None => format!(", before the first epoch (fit {fit})"),
+        },
     }
 }
 
@@ -105,13 +110,22 @@ mod tests {
         };
         let evaluating =
             Death { rank: 1, step: None, open_stages: vec![open("evaluate", 0.5)], ..rank.clone() };
+        let by_steps = Death { rank: 3, epoch: None, step: Some(63), steps_done: Some(63), ..rank.clone() };
+        let saving = Death {
+            step: None,
+            open_stages: vec![open("checkpoint", 0.5)],
+            steps_done: Some(64),
+            ..by_steps.clone()
+        };
         let early = Death { rank: 2, epoch: None, step: None, open_stages: Vec::new(), ..rank.clone() };
         let mut report = sample::killed();
-        report.deaths = vec![rank, evaluating, early, worker, idle, other];
+        report.deaths = vec![rank, evaluating, early, by_steps, saving, worker, idle, other];
         insta::assert_snapshot!(death_lines(&report).join("\n"), @r"
         rank 0 died in backward (open for 3.20 ms), step 37 of epoch 2 (fit 1)
         rank 1 died in evaluate (open for 500 ms), after epoch 2 (fit 1)
         rank 2 died, before the first epoch (fit 1)
+        rank 3 died in backward (open for 3.20 ms), step 64 (fit 1)
+        rank 3 died in checkpoint (open for 500 ms), after step 64 (fit 1)
         loader worker 1 (pid 4711) died in fetch (open for 20.0 ms), within it transform (open for 10.0 ms)
         loader worker (pid 4711) died while idle (for 3.00 s)
         process 4711 died outside any stage (for 1.00 s)

@@ -1,6 +1,6 @@
-//! The laps: one row an epoch, its wall time split into the stages that matter.
+//! The laps: one row an epoch or a window of steps, its wall time split into the stages that matter.
 
-use laptime_analyse::{EpochSummary, FitSummary, Report};
+use laptime_analyse::{EpochSummary, FitSummary, LapKind, Report};
 
 use super::epoch_unit::EpochUnit;
 use super::fits::{epoch_times, own_facts};
@@ -16,13 +16,14 @@ const MATTERS: f64 = 0.005;
 /// What a column of the table shows.
 #[derive(Clone, Debug, PartialEq)]
 enum Shown {
-    Epoch,
+    Lap,
     Wall,
     Stage(String),
     Rest,
     Evaluate,
     Steps,
-    Rate,
+    SampleRate,
+    TokenRate,
     Loss,
     Metric(String),
 }
@@ -49,22 +50,34 @@ pub(crate) fn epochs_text(report: &Report, style: &Style) -> String {
 }
 
 fn columns_of(report: &Report) -> Vec<Shown> {
-    let mut shown = vec![Shown::Epoch, Shown::Wall];
+    let mut shown = vec![Shown::Lap, Shown::Wall];
     let stages = stage_order(report).into_iter().filter(|stage| stage_share(report, stage) >= MATTERS);
     shown.extend(stages.map(Shown::Stage));
     shown.push(Shown::Rest);
     if report.epochs.iter().any(|epoch| epoch.evaluate_s > 0.0) {
         shown.push(Shown::Evaluate);
     }
-    if steps_of_every_epoch(report).is_none() {
+    if steps_of_every_epoch(report).is_none() && !windows_only(report) {
         shown.push(Shown::Steps);
     }
-    shown.push(Shown::Rate);
+    shown.push(rate_of(report));
     if report.epochs.iter().any(|epoch| epoch.loss.is_some()) {
         shown.push(Shown::Loss);
     }
     shown.extend(metric_of(report).map(Shown::Metric));
     shown
+}
+
+/// Whether the first column says which steps a row has.
+fn windows_only(report: &Report) -> bool {
+    report.epochs.iter().all(|lap| lap.kind == LapKind::Window)
+}
+
+/// Samples a second, or tokens where only those are known.
+fn rate_of(report: &Report) -> Shown {
+    let samples = report.epochs.iter().any(|lap| lap.samples_per_s.is_some());
+    let tokens = report.epochs.iter().any(|lap| lap.tokens_per_s.is_some());
+    if tokens && !samples { Shown::TokenRate } else { Shown::SampleRate }
 }
 
 /// Every stage seen within an epoch, in the order of the ledger; time nobody claims is part of `rest`.
@@ -103,11 +116,11 @@ fn steps_of_every_epoch(report: &Report) -> Option<u64> {
 /// stage of a tenth is worth a column of its own, and one of a fiftieth is not.
 fn least_important(report: &Report, shown: &[Shown]) -> Option<usize> {
     let importance = |column: &Shown| match column {
-        Shown::Epoch | Shown::Wall | Shown::Rest => None,
+        Shown::Lap | Shown::Wall | Shown::Rest => None,
         Shown::Stage(stage) => Some(stage_share(report, stage)),
         Shown::Steps => Some(0.04),
         Shown::Evaluate => Some(0.06),
-        Shown::Rate => Some(0.12),
+        Shown::SampleRate | Shown::TokenRate => Some(0.12),
         Shown::Metric(_) => Some(0.15),
         Shown::Loss => Some(0.3),
     };
@@ -116,7 +129,8 @@ fn least_important(report: &Report, shown: &[Shown]) -> Option<usize> {
 }
 
 fn table(report: &Report, shown: &[Shown], unit: &EpochUnit) -> Table {
-    let mut table = Table::new(shown.iter().enumerate().map(|(at, column)| head(column, at)).collect());
+    let heads = shown.iter().enumerate().map(|(at, column)| head(report, column, at));
+    let mut table = Table::new(heads.collect());
     for fit in &report.fits {
         let epochs: Vec<&EpochSummary> =
             report.epochs.iter().filter(|epoch| epoch.fit == fit.index).collect();
@@ -131,9 +145,9 @@ fn table(report: &Report, shown: &[Shown], unit: &EpochUnit) -> Table {
     table
 }
 
-fn head(column: &Shown, at: usize) -> Column {
+fn head(report: &Report, column: &Shown, at: usize) -> Column {
     match column {
-        Shown::Epoch => Column::new("epoch", Align::Right),
+        Shown::Lap => Column::new(lap_title(report), Align::Right),
         Shown::Wall => Column::new("wall", Align::Right),
         // Stages stand close together after an equals sign: they are the parts of the wall time.
         Shown::Stage(stage) => {
@@ -143,9 +157,30 @@ fn head(column: &Shown, at: usize) -> Column {
         Shown::Rest => Column::new("rest", Align::Right).gap(1),
         Shown::Evaluate => Column::new("eval", Align::Right),
         Shown::Steps => Column::new("steps", Align::Right),
-        Shown::Rate => Column::new("samples/s", Align::Right),
+        Shown::SampleRate => Column::new("samples/s", Align::Right),
+        Shown::TokenRate => Column::new("tokens/s", Align::Right),
         Shown::Loss => Column::new("loss", Align::Right),
         Shown::Metric(name) => Column::new(shortened(&metric_column(name), 10), Align::Right),
+    }
+}
+
+/// What the rows are called: runs may have fits with epochs and fits without.
+fn lap_title(report: &Report) -> &'static str {
+    match (windows_only(report), report.epochs.iter().any(|lap| lap.kind == LapKind::Window)) {
+        (true, _) => "steps",
+        (false, true) => "lap",
+        (false, false) => "epoch",
+    }
+}
+
+/// Which epoch a row is, from 1, or which steps it has: `129–256`.
+fn lap_name(lap: &EpochSummary) -> String {
+    let mark = if lap.complete { "" } else { "*" };
+    let (first, last) = (units::count(lap.first_step + 1), units::count(lap.last_step()));
+    match lap.kind {
+        LapKind::Epoch => format!("{}{mark}", lap.index + 1),
+        LapKind::Window if lap.steps < 2 => format!("{first}{mark}"),
+        LapKind::Window => format!("{first}–{last}{mark}"),
     }
 }
 
@@ -171,14 +206,15 @@ fn add_rows(table: &mut Table, epochs: &[&EpochSummary], fits: usize, shown: &[S
     }
     rows(table, &epochs[..ends]);
     let between = units::count((epochs.len() - 2 * ends) as u64);
-    table.line(format!("    … {between} epochs between these (--json has all)"), Emphasis::Dim);
+    let laps = if epochs.iter().all(|lap| lap.kind == LapKind::Epoch) { "epochs" } else { "laps" };
+    table.line(format!("    … {between} {laps} between these (--json has all)"), Emphasis::Dim);
     rows(table, &epochs[epochs.len() - ends..]);
 }
 
 fn cell(epoch: &EpochSummary, column: &Shown, shown: &[Shown], unit: &EpochUnit, decimals: usize) -> Cell {
     let time = |seconds: f64| unit.shown(seconds, decimals);
     match column {
-        Shown::Epoch => format!("{}{}", epoch.index + 1, if epoch.complete { "" } else { "*" }).into(),
+        Shown::Lap => lap_name(epoch).into(),
         Shown::Wall => Cell::painted(time(epoch.wall_s), Emphasis::Bold),
         Shown::Stage(stage) => {
             epoch.stages.get(stage).map_or_else(|| UNKNOWN.to_owned(), |s| time(*s)).into()
@@ -187,7 +223,8 @@ fn cell(epoch: &EpochSummary, column: &Shown, shown: &[Shown], unit: &EpochUnit,
         Shown::Evaluate if epoch.evaluate_s <= 0.0 => UNKNOWN.into(),
         Shown::Evaluate => time(epoch.evaluate_s).into(),
         Shown::Steps => units::count(epoch.steps).into(),
-        Shown::Rate => units::or_unknown(epoch.samples_per_s, units::per_second).into(),
+        Shown::SampleRate => units::or_unknown(epoch.samples_per_s, units::per_second).into(),
+        Shown::TokenRate => units::or_unknown(epoch.tokens_per_s, units::per_second).into(),
         Shown::Loss => units::or_unknown(epoch.loss, units::number).into(),
         Shown::Metric(name) => metric_value(name, epoch.metrics.get(name).copied().flatten()).into(),
     }
@@ -205,8 +242,8 @@ fn rest_of(epoch: &EpochSummary, shown: &[Shown]) -> f64 {
 }
 
 fn notes(report: &Report, shown: &[Shown], hidden: &[Shown], unit: &EpochUnit) -> Vec<String> {
-    let steps =
-        steps_of_every_epoch(report).map(|steps| format!("; {} an epoch", units::counted(steps, "step")));
+    let steps = steps_of_every_epoch(report).filter(|_| !windows_only(report));
+    let steps = steps.map(|steps| format!("; {} an epoch", units::counted(steps, "step")));
     let mut first = format!("times in {}{}", unit.name, steps.unwrap_or_default());
     let folded: Vec<String> = stage_order(report)
         .into_iter()
@@ -229,9 +266,10 @@ fn lost_title(column: &Shown) -> Option<String> {
     match column {
         Shown::Evaluate => Some("eval".to_owned()),
         Shown::Steps => Some("steps".to_owned()),
-        Shown::Rate => Some("samples/s".to_owned()),
+        Shown::SampleRate => Some("samples/s".to_owned()),
+        Shown::TokenRate => Some("tokens/s".to_owned()),
         Shown::Loss => Some("loss".to_owned()),
         Shown::Metric(name) => Some(metric_column(name)),
-        Shown::Epoch | Shown::Wall | Shown::Rest | Shown::Stage(_) => None,
+        Shown::Lap | Shown::Wall | Shown::Rest | Shown::Stage(_) => None,
     }
 }

@@ -1,12 +1,12 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-use laptime_analyse::{LedgerRow, Report, TargetSummary};
+use laptime_analyse::{EpochSummary, LapKind, LedgerRow, Report, TargetSummary};
 use laptime_core::{Status, display_name};
 
 use super::fits::{epoch_times, flops_per_sample};
 use super::style::{Emphasis, Style};
 use super::units;
-use super::words::{metric_value, stage_name};
+use super::words::{metric_value, stage_name, throughput};
 use super::workers::workers_line;
 use super::wrap::{shown, wrapped};
 
@@ -67,7 +67,8 @@ fn step_time(report: &Report) -> Option<String> {
     let steps = report.steps?;
     let (mean, median, p95) =
         (units::duration(steps.mean_s), units::duration(steps.p50_s), units::duration(steps.p95_s));
-    let rate = steps.samples_per_s.map(|rate| format!("   {}", units::rate(rate))).unwrap_or_default();
+    let rate = throughput(steps.samples_per_s, steps.tokens_per_s);
+    let rate = rate.map(|rate| format!("   {rate}")).unwrap_or_default();
     Some(format!("mean {mean}   median {median}   p95 {p95}{rate}"))
 }
 
@@ -155,7 +156,8 @@ fn data(report: &Report) -> String {
 /// Bytes an epoch where all epochs are whole and of one fit; else a mean would mix what differs.
 fn to_the_model(report: &Report) -> String {
     let (bytes, epochs) = (report.transfer.batch_bytes, report.epochs.len() as u64);
-    let alike = report.fits.len() == 1 && report.epochs.iter().all(|epoch| epoch.complete);
+    let is_whole = |lap: &EpochSummary| lap.complete && lap.kind == LapKind::Epoch;
+    let alike = report.fits.len() == 1 && report.epochs.iter().all(is_whole);
     if alike && epochs > 1 {
         return format!("{} an epoch to the model", units::bytes(bytes / epochs));
     }

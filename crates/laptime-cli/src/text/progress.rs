@@ -1,10 +1,11 @@
 //! The line that moves while a run is running.
 
-use laptime_analyse::{EpochSummary, FitSummary, Report};
+use laptime_analyse::{EpochSummary, FitSummary, LapKind, Report};
 
 use super::bar::stage_bar;
 use super::style::Style;
 use super::units;
+use super::words::throughput;
 use super::wrap::{shortened, shown};
 
 /// The narrowest bar of stages worth drawing, with its brackets, and the widest.
@@ -55,6 +56,9 @@ fn parts(report: &Report) -> Vec<Part> {
     }
     let epoch = report.epochs.iter().rev().find(|epoch| epoch.fit == fit.index);
     match epoch {
+        Some(lap) if lap.kind == LapKind::Window => {
+            parts.push(Part { rank: 9, text: counted_of("step", fit.steps, fit.planned_steps) });
+        }
         Some(epoch) => {
             parts.push(Part { rank: 9, text: epoch_of(fit, epoch) });
             parts.push(Part { rank: 4, text: step_of(fit, epoch) });
@@ -68,13 +72,18 @@ fn parts(report: &Report) -> Vec<Part> {
 }
 
 fn epoch_of(fit: &FitSummary, epoch: &EpochSummary) -> String {
-    let now = units::count(u64::from(epoch.index) + 1);
-    match fit.planned_epochs {
+    counted_of("epoch", u64::from(epoch.index) + 1, fit.planned_epochs)
+}
+
+/// `epoch 3/10`, as wide as the last one will be.
+fn counted_of(unit: &str, now: u64, planned: Option<u64>) -> String {
+    let now = units::count(now);
+    match planned {
         Some(planned) => {
             let planned = units::count(planned);
-            format!("epoch {now:>0$}/{planned}", planned.len())
+            format!("{unit} {now:>0$}/{planned}", planned.len())
         }
-        None => format!("epoch {now}"),
+        None => format!("{unit} {now}"),
     }
 }
 
@@ -96,8 +105,8 @@ fn loss(fit: &FitSummary, epoch: Option<&EpochSummary>) -> Option<String> {
 }
 
 fn rate(report: &Report, epoch: Option<&EpochSummary>) -> Option<String> {
-    let now = epoch.and_then(|epoch| epoch.samples_per_s);
-    now.or_else(|| report.steps?.samples_per_s).map(units::rate)
+    let now = epoch.and_then(|epoch| throughput(epoch.samples_per_s, epoch.tokens_per_s));
+    now.or_else(|| report.steps.and_then(|steps| throughput(steps.samples_per_s, steps.tokens_per_s)))
 }
 
 /// The time left, and its interval where there is room.

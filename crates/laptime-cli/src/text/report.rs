@@ -1,6 +1,6 @@
 //! The whole report of a run, from its title to what to type next.
 
-use laptime_analyse::{Report, Warning};
+use laptime_analyse::{FitSummary, Report, Warning};
 use laptime_core::{Status, Trouble};
 
 use super::deaths::death_lines;
@@ -66,7 +66,7 @@ pub(super) fn status_word(status: Status) -> (&'static str, Emphasis) {
 fn painted_title(report: &Report, style: &Style) -> Vec<String> {
     let (status, paint) = status_word(report.run.status);
     let name = shortened(&shown(&report.run.name), style.width * 2 / 5);
-    let text = format!("{name} · {status} · {} · {}", epochs_done(report), units::duration(report.wall_s));
+    let text = format!("{name} · {status} · {} · {}", laps_done(report), units::duration(report.wall_s));
     let left = report.time_left.map(|left| {
         let (mean, ends) = (units::waiting(left.mean), units::waiting_interval(left.low, left.high));
         format!(" · {mean} left ({ends})")
@@ -82,21 +82,34 @@ fn painted_title(report: &Report, style: &Style) -> Vec<String> {
     lines
 }
 
-/// `3 epochs`, `1 of 3 epochs`, `6 epochs in 3 fits`.
-pub(super) fn epochs_done(report: &Report) -> String {
-    let done: u64 = report.fits.iter().map(|fit| fit.epochs).sum();
-    let planned: Option<u64> = report.fits.iter().map(|fit| fit.planned_epochs).sum();
-    let epochs = match planned {
-        Some(planned) if planned != done => {
-            format!("{} of {}", units::count(done), units::counted(planned, "epoch"))
-        }
-        _ if done == 0 => "no epochs".to_owned(),
-        _ => units::counted(done, "epoch"),
-    };
-    if report.fits.len() < 2 {
-        return epochs;
+/// `3 epochs`, `1 of 3 epochs`, `6 epochs in 3 fits`; `200 steps` of a fit without epochs.
+pub(super) fn laps_done(report: &Report) -> String {
+    let by_steps = |fit: &&FitSummary| fit.epochs == 0 && fit.planned_epochs.is_none() && fit.steps > 0;
+    let (steps, epochs): (Vec<&FitSummary>, Vec<&FitSummary>) = report.fits.iter().partition(by_steps);
+    let mut done = Vec::new();
+    if !epochs.is_empty() || steps.is_empty() {
+        let planned = epochs.iter().map(|fit| fit.planned_epochs).sum();
+        done.push(done_of(epochs.iter().map(|fit| fit.epochs).sum(), planned, "epoch"));
     }
-    format!("{epochs} in {}", units::counted(report.fits.len() as u64, "fit"))
+    if !steps.is_empty() {
+        let planned = steps.iter().map(|fit| fit.planned_steps).sum();
+        done.push(done_of(steps.iter().map(|fit| fit.steps).sum(), planned, "step"));
+    }
+    let done = done.join(" and ");
+    if report.fits.len() < 2 {
+        return done;
+    }
+    format!("{done} in {}", units::counted(report.fits.len() as u64, "fit"))
+}
+
+fn done_of(done: u64, planned: Option<u64>, unit: &str) -> String {
+    match planned {
+        Some(planned) if planned != done => {
+            format!("{} of {}", units::count(done), units::counted(planned, unit))
+        }
+        _ if done == 0 => format!("no {unit}s"),
+        _ => units::counted(done, unit),
+    }
 }
 
 /// Engine, device, threads and start, as far as they are known.

@@ -23,6 +23,8 @@ pub(crate) struct RunRow {
     pub(crate) wall_s: Option<f64>,
     /// Epochs that ended.
     pub(crate) epochs: Option<u64>,
+    /// Steps that ended, shown when there are no epochs.
+    pub(crate) steps: Option<u64>,
     /// The newest loss, shown when there is no metric.
     pub(crate) loss: Option<f64>,
     /// The metric that says most, by name.
@@ -77,10 +79,18 @@ fn cells(run: &RunRow, one_year: bool) -> Vec<Cell> {
         status_cell(run.status),
         started(&run.started, one_year).into(),
         units::or_unknown(run.wall_s, units::duration).into(),
-        units::or_unknown(run.epochs, units::count).into(),
+        laps(run).into(),
         result(run).into(),
         units::bytes(run.disk_bytes).into(),
     ]
+}
+
+/// `3`, or `200 steps` of a training without epochs.
+fn laps(run: &RunRow) -> String {
+    match (run.epochs, run.steps) {
+        (Some(0), Some(steps)) if steps > 0 => units::counted(steps, "step"),
+        (epochs, _) => units::or_unknown(epochs, units::count),
+    }
 }
 
 /// The random part of an id, which is enough to name a run; the rest is when it started.

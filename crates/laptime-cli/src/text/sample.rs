@@ -26,6 +26,7 @@ pub(crate) fn nothing() -> Report {
         device_ledger: None,
         fits: Vec::new(),
         epochs: Vec::new(),
+        stretches: Vec::new(),
         steps: None,
         ranks: None,
         slowest_rank: None,
@@ -63,6 +64,7 @@ pub(crate) fn trained(epochs: u32, steps: u64) -> Report {
         p50_s: 1.19e-3,
         p95_s: 1.48e-3,
         samples_per_s: Some(26_446.0),
+        tokens_per_s: None,
     });
     facts(&mut report);
     report
@@ -87,6 +89,32 @@ pub(crate) fn killed() -> Report {
     report
 }
 
+/// A language model that trains for 5,000 steps without epochs, evaluated every 1,000; it has done 4,200.
+pub(crate) fn by_steps() -> Report {
+    let mut report = trained(5, 1000);
+    report.run.name = "gpt".to_owned();
+    let fit = &mut report.fits[0];
+    (fit.rows, fit.batch, fit.label) = (None, None, "GPT".to_owned());
+    (fit.epochs, fit.planned_epochs, fit.epoch_s) = (0, None, EpochTimes::default());
+    (fit.steps, fit.planned_steps) = (4200, Some(5000));
+    report.epochs[4] = epoch(0, 4, 200);
+    (report.epochs[4].first_step, report.epochs[4].evaluate_s) = (4000, 0.0);
+    report.epochs[4].complete = false;
+    for lap in &mut report.epochs {
+        lap.kind = LapKind::Window;
+        (lap.samples, lap.samples_per_s) = (0, None);
+        (lap.tokens, lap.tokens_per_s) =
+            (Some(lap.steps * 4096), Some(lap.steps as f64 * 4096.0 / lap.wall_s));
+    }
+    settle(&mut report);
+    if let Some(steps) = &mut report.steps {
+        (steps.count, steps.samples_per_s, steps.tokens_per_s) = (4200, None, Some(3_385_123.0));
+    }
+    report.run.status = Status::Killed;
+    report.deaths = vec![Death { epoch: None, step: Some(4200), steps_done: Some(4200), ..death() }];
+    report
+}
+
 /// The only rank, in the middle of its second epoch.
 pub(crate) fn death() -> Death {
     Death {
@@ -97,6 +125,7 @@ pub(crate) fn death() -> Death {
         fit: Some(0),
         epoch: Some(1),
         step: Some(1204),
+        steps_done: None,
         open_stages: vec![OpenStageSummary {
             thread: "main".to_owned(),
             stage: "backward".to_owned(),
@@ -230,6 +259,7 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("several fits", several()),
         ("many epochs", trained(200, 3125)),
         ("running", running()),
+        ("by steps", by_steps()),
         ("two ranks", two_ranks()),
         ("workers", with_workers()),
         ("odd", odd()),
@@ -286,6 +316,7 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
         batch: Some(32),
         parameters: Some(769),
         epochs,
+        steps: rows / 32 * epochs,
         planned_epochs: Some(epochs),
         planned_steps: None,
         plan_source: None,
@@ -318,11 +349,16 @@ fn epoch(fit: u32, index: u32, steps: u64) -> EpochSummary {
     EpochSummary {
         fit,
         index,
+        kind: LapKind::Epoch,
+        count: 1,
         complete: true,
         wall_s,
+        first_step: u64::from(index) * steps,
         steps,
         samples: steps * 32,
         samples_per_s: Some(steps as f64 * 32.0 / wall_s),
+        tokens: None,
+        tokens_per_s: None,
         stages,
         ended_s: None,
         ended_unix_s: None,

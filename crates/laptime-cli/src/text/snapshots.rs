@@ -54,6 +54,91 @@ fn a_finished_run() {
 }
 
 #[test]
+fn a_run_without_epochs_has_windows_of_steps_for_laps() {
+    insta::assert_snapshot!(at_80(&sample::by_steps()), @r"
+    gpt · killed · 4,200 of 5,000 steps · 5.52 s
+    GPT · 769 parameters · lr 0.001 · optimizer adam
+    burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+    died in backward (open for 3.20 ms), step 4,201 (fit 1)
+
+           steps  wall = fwd  bwd  opt rest  eval   tokens/s     loss  val loss
+         1–1,000  1.30  0.33 0.60 0.23 0.14  0.10  3,141,875    0.410     0.471
+     1,001–2,000  1.18  0.30 0.55 0.21 0.13  0.09  3,459,226   0.0512    0.0589
+     2,001–3,000  1.18  0.30 0.55 0.21 0.13  0.09  3,459,226   0.0152    0.0175
+     3,001–4,000  1.18  0.30 0.55 0.21 0.13  0.09  3,459,226  0.00641   0.00737
+    4,001–4,200*  0.24  0.06 0.11 0.04 0.03     –  3,459,226  0.00328   0.00377
+    times in s; rest: data, h2d, loss, unaccounted; *: not complete
+
+    stage              time    share                        spans     mean      p95
+    start-up        41.2 ms    0.7 %  ▍                         –        –        –
+    data wait        228 ms    4.1 %  █▉                    4,200  54.2 us  65.0 us
+    host to device  59.0 ms    1.1 %  ▌                     4,200  14.1 us  16.9 us
+    forward         1.31 s    23.7 %  ███████████▏          4,200   311 us   373 us
+    loss             202 ms    3.7 %  █▊                    4,200  48.2 us  57.8 us
+    backward        2.36 s    42.7 %  ████████████████████  4,200   562 us   675 us
+    optimizer        885 ms   16.0 %  ███████▌              4,200   211 us   253 us
+    evaluate         388 ms    7.0 %  ███▎                      5  77.7 ms  93.2 ms
+    tear down        800 us   <0.1 %  ▏                         –        –        –
+    unaccounted     50.4 ms    0.9 %  ▍                         –        –        –
+    ───────────────────────────────────────────────────────────────────────────────
+    total           5.52 s   100.0 %  = wall time
+
+    step time   mean 1.21 ms   median 1.19 ms   p95 1.48 ms   3,385,123 tokens/s
+    data        21.0 MiB to the model; 0 B read from storage
+    memory      peak 112 MiB
+    machine     1.21 of 2 CPUs busy
+    laptime     its own cost 1.40 ms, 0.02 % of the time (56,262 spans of 19.2 ns)
+
+    verdict: the model is the limit: backward takes 43 % of the time
+    also: the first epoch was 10 % slower than the steady ones
+
+    run kept in .laptime/20260301T101500Z-3f9a2c71
+    next: `laptime report` shows this again, `laptime report --json` has all
+    ");
+    let mut running = sample::by_steps();
+    running.run.status = Status::Running;
+    insta::assert_snapshot!(progress_line(&running, &Style::default()), @"gpt  step 4,200/5,000  loss 0.0123  3,459,226 tokens/s  [dffffflbbbbbbbbboooo]");
+}
+
+#[test]
+fn a_run_with_epochs_in_one_fit_and_steps_in_another_tells_both() {
+    let mut report = sample::several();
+    report.fits[2] = laptime_analyse::FitSummary { index: 2, ..sample::by_steps().fits[0].clone() };
+    report.epochs.retain(|lap| lap.fit < 2);
+    let windows = sample::by_steps().epochs.into_iter();
+    report.epochs.extend(windows.map(|lap| laptime_analyse::EpochSummary { fit: 2, ..lap }));
+    insta::assert_snapshot!(summary_text(&report, KEPT, &Style::default()), @r"
+    laptime  how does it scale? how does it…  6 epochs and 4,200 of 5,000 steps in 3
+      fits  13.8 s   waiting for data 4.5 %
+
+             lap  wall = data  fwd  bwd opt rest  eval  samples/s     loss  val loss
+    fit 1 · mlp · 1,000 rows · batch 32 · mean 37.6 ms · first 40.6 ms · steady
+      36.8 ms
+               1  40.4    1.8 10.4 18.7 7.0  2.4   3.2     24,546    0.410     0.471
+               2  36.7    1.6  9.4 17.0 6.4  2.3   2.9     27,025   0.0512    0.0589
+               3  36.7    1.6  9.4 17.0 6.4  2.3   2.9     27,025   0.0152    0.0175
+    fit 2 · mlp · 10,000 rows · batch 32 · mean 376 ms · first 406 ms · steady
+      368 ms
+               1   407     18  104  189  71   25    33     24,546    0.410     0.471
+               2   369     17   95  171  64   23    30     27,025   0.0512    0.0589
+               3   369     17   95  171  64   23    30     27,025   0.0152    0.0175
+    fit 3 · GPT
+         1–1,000  1304     58  335  605 227   79   104          –    0.410     0.471
+     1,001–2,000  1184     53  304  549 206   73    95          –   0.0512    0.0589
+     2,001–3,000  1184     53  304  549 206   73    95          –   0.0152    0.0175
+     3,001–4,000  1184     53  304  549 206   73    95          –  0.00641   0.00737
+    4,001–4,200*   237     11   61  110  41   15     –          –  0.00328   0.00377
+    times in ms; rest: h2d, loss, unaccounted; *: not complete
+    not shown at this width: steps (--json has all)
+
+    verdict: the model is the limit: backward takes 43 % of the time
+    also: the first epoch was 10 % slower than the steady ones
+    law: epoch time = 900 us + 37.4 us × rows   (95 %: 37.1–37.7 us)
+    run kept in .laptime/20260301T101500Z-3f9a2c71   laptime report
+    ");
+}
+
+#[test]
 fn a_killed_run_says_where_it_died_and_what_is_missing() {
     insta::assert_snapshot!(at_80(&sample::killed()), @r"
         mlp · killed · 1 of 3 epochs · 5.87 s
@@ -338,15 +423,16 @@ fn the_progress_line_gives_up_what_matters_least_first() {
 #[test]
 fn runs_are_listed_newest_first() {
     insta::assert_snapshot!(runs_text(&some_runs(), ".laptime", &Style::default()), @r"
-        run       name             status    started UTC    wall  epochs  result
-        3f9a2c31  cnn with a rat…  finished  03-03 10:15   2h05m       3  val acc 98.1 %
-        3f9a2c21  broken           killed    03-02 10:15       –       –  –
-        3f9a2c11  mlp              finished  03-01 10:15  12.4 s       3  loss 0.0123
-        not shown at this width: disk (--json has all)
+    run       name        status    started UTC    wall       epochs  result
+    3f9a2c41  gpt         finished  03-04 10:15  12.4 s  4,200 steps  loss 0.0123
+    3f9a2c31  cnn with…   finished  03-03 10:15   2h05m            3  val acc 98.1 %
+    3f9a2c21  broken      killed    03-02 10:15       –            –  –
+    3f9a2c11  mlp         finished  03-01 10:15  12.4 s            3  loss 0.0123
+    not shown at this width: disk (--json has all)
 
-        3 runs in .laptime, 3.5 MiB
-        next: `laptime report RUN` shows one, by its name or what stands under run
-        ");
+    4 runs in .laptime, 4.7 MiB
+    next: `laptime report RUN` shows one, by its name or what stands under run
+    ");
 }
 
 #[test]
@@ -424,6 +510,7 @@ fn some_runs() -> Vec<RunRow> {
         started: format!("2026-03-0{day}T10:15:00Z"),
         wall_s: Some(12.4),
         epochs: Some(3),
+        steps: Some(9_375),
         loss: Some(0.0123),
         metric: None,
         disk_bytes: 1_234_567,
@@ -436,7 +523,8 @@ fn some_runs() -> Vec<RunRow> {
             wall_s: Some(7_500.0),
             ..run(3, "cnn with a rather long name", Status::Finished)
         },
-        RunRow { wall_s: None, epochs: None, loss: None, ..run(2, "broken", Status::Killed) },
+        RunRow { epochs: Some(0), steps: Some(4_200), ..run(4, "gpt", Status::Finished) },
+        RunRow { wall_s: None, epochs: None, steps: None, loss: None, ..run(2, "broken", Status::Killed) },
     ]
 }
 

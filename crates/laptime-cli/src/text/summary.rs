@@ -8,7 +8,7 @@ use super::facts::used_text;
 use super::ledger::ledger_text;
 use super::profile::profile_summary;
 use super::ranks::ranks_text;
-use super::report::{ended, epochs_done, explained, not_kept, status_word, verdict, warnings, why};
+use super::report::{ended, explained, laps_done, not_kept, status_word, verdict, warnings, why};
 use super::style::{Emphasis, Style};
 use super::units;
 use super::workers::loader_line;
@@ -37,7 +37,7 @@ fn title(report: &Report, style: &Style) -> String {
     let name = shortened(&shown(&report.run.name), style.width * 2 / 5);
     let mut words = vec!["laptime".to_owned(), name];
     words.extend((report.run.status != Status::Finished).then(|| status.to_owned()));
-    words.extend((!report.fits.is_empty()).then(|| epochs_done(report)));
+    words.extend((!report.fits.is_empty()).then(|| laps_done(report)));
     words.push(units::duration(report.wall_s));
     let waiting = waiting(report).map(|share| format!("   waiting for data {}", units::percent(share)));
     let text = format!("{}{}", words.join("  "), waiting.unwrap_or_default());

@@ -59,6 +59,12 @@ pub(crate) fn metric_value(metric: &str, value: Option<f64>) -> String {
     }
 }
 
+/// Samples a second, or tokens where only those are known: `1,024 samples/s`.
+pub(crate) fn throughput(samples_per_s: Option<f64>, tokens_per_s: Option<f64>) -> Option<String> {
+    let tokens = || tokens_per_s.map(|rate| format!("{} tokens/s", units::per_second(rate)));
+    samples_per_s.map(units::rate).or_else(tokens)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

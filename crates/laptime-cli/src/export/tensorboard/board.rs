@@ -10,6 +10,7 @@ use laptime_analyse::{EpochSummary, Report};
 use super::event_file::{EventFile, FILE_NAME};
 use super::folder::folder_of;
 use super::handed::Handed;
+use super::points::{Counted, points};
 use super::scalars::moment;
 use super::stream::EventStream;
 
@@ -19,7 +20,7 @@ pub(crate) struct Board {
     dir: PathBuf,
     handed: Handed,
     files: BTreeMap<u32, FitFile>,
-    epochs: u64,
+    written: Counted,
     warned: bool,
 }
 
@@ -27,7 +28,7 @@ impl Board {
     /// Begins with nothing written; the folders come with the first epoch.
     pub(crate) fn new(dir: &Path) -> Self {
         let (handed, files) = (Handed::default(), BTreeMap::new());
-        Self { dir: dir.to_owned(), handed, files, epochs: 0, warned: false }
+        Self { dir: dir.to_owned(), handed, files, written: Counted::default(), warned: false }
     }
 
     /// Writes what is new. Gives a line for the user the first time that it cannot; what could not be written
@@ -39,24 +40,24 @@ impl Board {
             .then(|| format!("warning: could not write for TensorBoard into {}: {error}", self.dir.display()))
     }
 
-    /// Where the files are, and the epochs in them.
-    pub(crate) fn written(&self) -> (&Path, u64) {
-        (&self.dir, self.epochs)
+    /// Where the files are, and what is in them.
+    pub(crate) fn written(&self) -> (&Path, Counted) {
+        (&self.dir, self.written)
     }
 
     fn write(&mut self, report: &Report) -> io::Result<()> {
-        let Self { dir, handed, files, epochs, .. } = self;
+        let Self { dir, handed, files, written, .. } = self;
         let mut take = |epoch: &EpochSummary| {
             let of_fit = match files.entry(epoch.fit) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => new.insert(FitFile::create(folder_of(dir, report, epoch.fit))?),
             };
             of_fit.file.append(|| of_fit.stream.records_of(epoch))?;
-            *epochs += 1;
+            written.add(epoch);
             io::Result::Ok(())
         };
         let take = |epoch: &EpochSummary| moment(epoch).map_or(Ok(()), |_| take(epoch));
-        handed.hand_on(&report.epochs, |epoch| epoch.settled, take)?;
+        handed.hand_on(&points(report), |epoch| epoch.settled, take)?;
         self.files.values_mut().try_for_each(FitFile::flush)
     }
 }
@@ -129,13 +130,35 @@ mod tests {
             growing.epochs.truncate(known);
             assert_eq!(board.see(&growing), None);
         }
-        assert_eq!(board.written(), (live.path(), report.epochs.len() as u64));
+        let written = Counted { epochs: report.epochs.len() as u64, stretches: 0 };
+        assert_eq!(board.written(), (live.path(), written));
         export(&report, exported.path()).unwrap();
         assert_eq!(files(live.path()), files(exported.path()));
         assert_eq!(files(live.path()).len(), report.fits.len());
         let (path, bytes) = &files(live.path())[0];
         assert!(path.ends_with(FILE_NAME));
         assert_eq!(whole_records(bytes).len(), 1 + report.epochs.iter().filter(|e| e.fit == 0).count());
+    }
+
+    #[test]
+    fn a_fit_without_epochs_has_a_point_for_every_stretch_at_the_steps_so_far() {
+        let (live, exported) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut report = sample::by_steps();
+        report.stretches = report.epochs[..4].to_vec();
+        for (number, stretch) in report.stretches.iter_mut().enumerate() {
+            (stretch.ended_unix_s, stretch.settled) = (Some(1_000.0 + number as f64), true);
+        }
+        let mut board = Board::new(live.path());
+        for known in 0..=4 {
+            let mut growing = report.clone();
+            growing.stretches.truncate(known);
+            assert_eq!(board.see(&growing), None);
+        }
+        assert_eq!(board.written().1, Counted { epochs: 0, stretches: 4 });
+        assert_eq!(export(&report, exported.path()).unwrap().told(), "4 points");
+        assert_eq!(files(live.path()), files(exported.path()));
+        let records = whole_records(&files(live.path())[0].1).len();
+        assert_eq!(records, 1 + 4);
     }
 
     #[test]
@@ -150,7 +173,7 @@ mod tests {
         assert_eq!(board.see(&report), None);
         fs::remove_file(&dir).unwrap();
         assert_eq!(board.see(&report), None);
-        assert_eq!(board.written().1, report.epochs.len() as u64);
+        assert_eq!(board.written().1.epochs, report.epochs.len() as u64);
         assert_eq!(files(&dir).len(), report.fits.len());
     }
 

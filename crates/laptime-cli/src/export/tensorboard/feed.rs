@@ -5,10 +5,11 @@ use std::path::Path;
 use laptime_store::StoreError;
 
 use super::handed::Handed;
+use super::points::{points, step};
 use super::scalars::{moment, scalars};
 use crate::study::Study;
 
-/// Reads a run and gives each epoch once, as soon as its pass has ended.
+/// Reads a run and gives each epoch once, as soon as its pass has ended; of a fit without epochs, every 10 s.
 pub struct EpochFeed {
     study: Study,
     handed: Handed,
@@ -19,7 +20,7 @@ pub struct EpochFeed {
 pub struct EpochPoint {
     /// The fit it belongs to, from 0.
     pub fit: u32,
-    /// Its number within the fit, from 0: the step in TensorBoard.
+    /// Its number within the fit, from 0, or the steps so far of a fit without epochs: the step in TensorBoard.
     pub epoch: u32,
     /// When the pass ended, seconds since 1970.
     pub unix_s: f64,
@@ -43,21 +44,21 @@ impl EpochFeed {
     /// When the run cannot be read.
     pub fn next_epochs(&mut self) -> Result<Vec<EpochPoint>, StoreError> {
         let report = self.study.report()?;
-        let mut points = Vec::new();
+        let mut handed = Vec::new();
         self.handed.hand_on(
-            &report.epochs,
+            &points(&report),
             |epoch| epoch.ended_s.is_some(),
             |epoch| {
                 let scalars = scalars(epoch).into_iter().map(|scalar| (scalar.tag, scalar.value)).collect();
-                points.extend(moment(epoch).map(|unix_s| EpochPoint {
+                handed.extend(moment(epoch).map(|unix_s| EpochPoint {
                     fit: epoch.fit,
-                    epoch: epoch.index,
+                    epoch: u32::try_from(step(epoch)).unwrap_or(u32::MAX),
                     unix_s,
                     scalars,
                 }));
                 Ok::<(), StoreError>(())
             },
         )?;
-        Ok(points)
+        Ok(handed)
     }
 }

@@ -15,7 +15,7 @@ impl Handed {
     /// next time.
     pub(super) fn hand_on<E>(
         &mut self,
-        epochs: &[EpochSummary],
+        epochs: &[&EpochSummary],
         ready: impl Fn(&EpochSummary) -> bool,
         mut take: impl FnMut(&EpochSummary) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -36,12 +36,13 @@ mod tests {
     use crate::text::sample;
 
     fn hand_on(handed: &mut Handed, epochs: &[EpochSummary]) -> Vec<(u32, u32)> {
+        let epochs: Vec<&EpochSummary> = epochs.iter().collect();
         let mut taken = Vec::new();
         let take = |epoch: &EpochSummary| {
             taken.push((epoch.fit, epoch.index));
             Ok::<(), ()>(())
         };
-        handed.hand_on(epochs, |epoch| epoch.settled, take).unwrap();
+        handed.hand_on(&epochs, |epoch| epoch.settled, take).unwrap();
         taken
     }
 
@@ -64,7 +65,7 @@ mod tests {
         let mut handed = Handed::default();
         let mut refusals = 0;
         let refused = handed.hand_on(
-            &epochs,
+            &epochs.iter().collect::<Vec<_>>(),
             |_| true,
             |epoch| {
                 refusals += u32::from(epoch.index == 1);

@@ -8,27 +8,28 @@ use laptime_analyse::{EpochSummary, Report};
 
 use super::event_file::{FILE_NAME, claim};
 use super::folder::folder_of;
+use super::points::{Counted, points};
 use super::scalars::moment;
 use super::stream::EventStream;
 
 /// TensorBoard takes no file of this name for an event file.
 const UNFINISHED: &str = ".laptime-unfinished";
 
-/// Writes the settled epochs of a run into a folder; gives how many there are.
-pub(crate) fn export(report: &Report, dir: &Path) -> io::Result<u64> {
-    let mut epochs = 0;
-    for of_fit in report.epochs.chunk_by(|one, next| one.fit == next.fit) {
+/// Writes the settled points of a run into a folder; gives how many there are.
+pub(crate) fn export(report: &Report, dir: &Path) -> io::Result<Counted> {
+    let mut written = Counted::default();
+    for of_fit in points(report).chunk_by(|one, next| one.fit == next.fit) {
         let whole: Vec<&EpochSummary> =
-            of_fit.iter().filter(|epoch| epoch.settled && moment(epoch).is_some()).collect();
+            of_fit.iter().copied().filter(|epoch| epoch.settled && moment(epoch).is_some()).collect();
         if whole.is_empty() {
             continue;
         }
         let mut stream = EventStream::default();
         let bytes: Vec<u8> = whole.iter().flat_map(|epoch| stream.records_of(epoch)).collect();
         replace(&folder_of(dir, report, of_fit[0].fit), &bytes)?;
-        epochs += whole.len() as u64;
+        whole.iter().for_each(|epoch| written.add(epoch));
     }
-    Ok(epochs)
+    Ok(written)
 }
 
 /// A reader sees the old file or the new one, never a part; one that another command writes stays.
@@ -67,7 +68,7 @@ mod tests {
         assert_eq!(board.see(&report()), None);
         assert!(export(&report(), folder.path()).unwrap_err().to_string().contains("another laptime"));
         drop(board);
-        assert_eq!(export(&report(), folder.path()).unwrap(), report().epochs.len() as u64);
+        assert_eq!(export(&report(), folder.path()).unwrap().epochs, report().epochs.len() as u64);
         let of_run = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
         let of_fit = fs::read_dir(of_run).unwrap().next().unwrap().unwrap().path();
         let names: Vec<_> = fs::read_dir(of_fit).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -79,6 +80,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut report = report();
         report.epochs.last_mut().unwrap().settled = false;
-        assert_eq!(export(&report, folder.path()).unwrap(), report.epochs.len() as u64 - 1);
+        assert_eq!(export(&report, folder.path()).unwrap().epochs, report.epochs.len() as u64 - 1);
     }
 }

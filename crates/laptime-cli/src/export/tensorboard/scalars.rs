@@ -1,6 +1,6 @@
 //! Scalars: what TensorBoard shows of an epoch. What is not known of it has no point.
 
-use laptime_analyse::EpochSummary;
+use laptime_analyse::{EpochSummary, LapKind};
 
 /// One number of an epoch.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,21 +17,26 @@ pub(super) fn moment(epoch: &EpochSummary) -> Option<f64> {
     epoch.ended_unix_s.filter(|_| epoch.complete)
 }
 
-/// Everything known of an epoch that came to its end.
+/// Everything known of an epoch that came to its end; of steps without epochs, the times of a mean step.
 pub(super) fn scalars(epoch: &EpochSummary) -> Vec<Scalar> {
     let waited = epoch.stages.get("data_wait");
     let wait_share = waited.filter(|_| epoch.wall_s > 0.0).map(|waited| waited / epoch.wall_s);
+    let (name, times) = match epoch.kind {
+        LapKind::Epoch => ("epoch_time_s", 1.0),
+        LapKind::Window => ("step_time_s", epoch.steps as f64),
+    };
     let known = [
-        ("epoch_time_s", Some(epoch.wall_s)),
+        (name, Some(epoch.wall_s / times)),
         // An epoch that nothing evaluated has no time of evaluation, rather than one of zero.
         ("evaluate_s", Some(epoch.evaluate_s).filter(|seconds| *seconds > 0.0)),
         ("samples_per_s", epoch.samples_per_s),
+        ("tokens_per_s", epoch.tokens_per_s),
         ("data_wait_share", wait_share),
         ("time_left_s", epoch.time_left.map(|left| left.mean)),
         ("loss", epoch.loss),
     ];
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let stages = epoch.stages.iter().map(|(stage, seconds)| (format!("stage/{stage}_s"), *seconds));
+    let stages = epoch.stages.iter().map(|(stage, seconds)| (format!("stage/{stage}_s"), *seconds / times));
     let scalar = |(name, value): (String, f64)| Scalar { tag: format!("laptime/{name}"), value };
     known.chain(stages).filter(|(_, value)| value.is_finite()).map(scalar).collect()
 }
@@ -40,14 +45,18 @@ pub(super) fn scalars(epoch: &EpochSummary) -> Vec<Scalar> {
 pub(super) fn description(tag: &str) -> &'static str {
     match tag.strip_prefix("laptime/").unwrap_or(tag) {
         "epoch_time_s" => "Wall time of the pass over the training data, seconds.",
+        "step_time_s" => "Wall time of a mean step since the point before, seconds.",
         "evaluate_s" => "Time of the evaluation that followed the pass, seconds.",
         "samples_per_s" => "Samples trained on in a second of the pass.",
+        "tokens_per_s" => "Tokens trained on in a second of the pass.",
         "data_wait_share" => "Share of the pass spent waiting for data, 0 to 1.",
         "time_left_s" => {
             "Time to the end of the planned epochs, as foreseen at the end of the pass, seconds."
         }
         "loss" => "Mean training loss of the epoch.",
-        _ => "Time of this stage alone within the pass, seconds; the stages add up to the epoch's time.",
+        _ => {
+            "Time of this stage alone within the pass, or a mean step, seconds; the stages add up to its time."
+        }
     }
 }
 
@@ -83,6 +92,16 @@ mod tests {
             assert_eq!(value(&scalars, &format!("laptime/stage/{stage}_s")), Some(*seconds));
         }
         assert_eq!(scalars.len(), expected.len() + epoch.stages.len());
+    }
+
+    #[test]
+    fn of_a_fit_without_epochs_the_times_are_those_of_a_mean_step() {
+        let stretch = sample::by_steps().epochs[1].clone();
+        let scalars = scalars(&stretch);
+        assert_eq!(value(&scalars, "laptime/step_time_s"), Some(stretch.wall_s / 1000.0));
+        assert_eq!(value(&scalars, "laptime/stage/forward_s"), Some(stretch.stages["forward"] / 1000.0));
+        assert_eq!(value(&scalars, "laptime/tokens_per_s"), stretch.tokens_per_s);
+        assert_eq!(value(&scalars, "laptime/epoch_time_s"), None);
     }
 
     #[test]

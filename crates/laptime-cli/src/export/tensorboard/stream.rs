@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use laptime_analyse::EpochSummary;
 
 use super::event::{Value, scalar_event, version_event};
+use super::points::step;
 use super::record::record;
 use super::scalars::{description, moment, scalars};
 
@@ -27,7 +28,7 @@ impl EventStream {
             number: scalar.value as f32,
             description: self.described.insert(scalar.tag.clone()).then(|| description(&scalar.tag)),
         });
-        let numbers = scalar_event(unix_s, u64::from(epoch.index), values);
+        let numbers = scalar_event(unix_s, step(epoch), values);
         let first = if std::mem::replace(&mut self.begun, true) { None } else { Some(version_event(unix_s)) };
         first.into_iter().chain([numbers]).flat_map(|event| record(&event)).collect()
     }
