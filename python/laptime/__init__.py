@@ -16,13 +16,14 @@ from laptime import tensorboard
 from laptime._forms import Batches, Epochs, batches, epochs, stage
 from laptime._native import Stage
 from laptime._session import finish, init, lap, measured
-from laptime.run import Run, load
+from laptime.run import Run, Summary, load, summary
 
 __all__ = [
     "Batches",
     "Epochs",
     "Run",
     "Stage",
+    "Summary",
     "batches",
     "epochs",
     "finish",
@@ -31,5 +32,6 @@ __all__ = [
     "load",
     "measured",
     "stage",
+    "summary",
     "tensorboard",
 ]

@@ -241,6 +241,9 @@ def rank() -> int:
 def run_folder() -> str | None:
     """The folder of the run that is being recorded."""
 
+def run_to_join() -> str | None:
+    """The folder of the run that the next record joins: in a forked child its parent's."""
+
 def see_activity() -> None:
     """An evaluation without a loader, or a checkpoint, has ended."""
 
@@ -258,6 +261,9 @@ def stage_id(name: str) -> int:
 
 def start(options: dict[str, object] | None = None) -> bool:
     """Starts recording now; says whether this process is being recorded."""
+
+def summarize_run(folder: str) -> tuple[str, str, str]:
+    """The run in a folder, as far as it is recorded: the folder, its report as JSON and the summary as text."""
 
 def take_batch(iterator: object, batch: object, /) -> int:
     """A batch has come; says whether its samples are still to be counted."""

@@ -21,6 +21,9 @@ _settings: Settings | None = None
 _pid = 0
 """The process that made the run; a forked child's own end tells nobody."""
 _exported: str | None = None
+_finished: str | None = None
+"""The run that this process recorded last, once it has ended."""
+_is_unkept = False
 _finalizer: Finalize | None = None
 
 
@@ -82,18 +85,40 @@ def measured(metric: str, value: float) -> None:
 
 def finish(status: str = "finished", message: str | None = None) -> str | None:
     """Ends recording; gives the run's folder, if there is one. Implicit at the end of the process."""
-    global _exported
+    global _exported, _finished
     if _exported is not None and os.environ.get(RUN_VARIABLE) == _exported:
         del os.environ[RUN_VARIABLE]
     _exported = None
-    return _native.finish(status, message)
+    folder = _native.finish(status, message)
+    _finished = folder or _finished
+    return folder
+
+
+def run_folder() -> str | None:
+    """The run this process records into, or recorded last; a forked child's is its parent's."""
+    recorded = _native.run_folder() or _native.run_to_join()
+    return recorded or os.environ.get(RUN_VARIABLE) or _finished
+
+
+def why_not_recorded() -> str:
+    """Says that there is no run, why, and what to do."""
+    if (_settings or settings()).disabled:
+        return "laptime: recording is off: LAPTIME_DISABLED or `disabled` in pyproject.toml says so"
+    if _is_unkept:
+        return "laptime: the folder of this run could not be made, so nothing of it can be shown"
+    return (
+        "laptime: nothing is recorded yet\n"
+        "hint: start the script with `laptime run -- python train.py`, or loop over\n"
+        "  `laptime.batches(loader)` or pass `laptime.keras.Callback()` to `fit` first"
+    )
 
 
 def _start(settings: Settings) -> bool:
-    global _exported
+    global _exported, _is_unkept
     _stand_by()
     started = _native.start(_options(settings))
     folder = _native.run_folder()
+    _is_unkept = started and folder is None
     if folder is not None and RUN_VARIABLE not in os.environ:
         # Processes that this one starts, such as spawned loader workers, join the run.
         os.environ[RUN_VARIABLE] = _exported = folder

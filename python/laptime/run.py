@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from laptime import _native
+from laptime import _native, _session
 
 TYPE_CHECKING = False  # Type checkers know the name; importing `typing` costs 10 ms.
 if TYPE_CHECKING:
@@ -66,6 +66,51 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<laptime.Run {os.path.basename(self.path)} {self.status}>"
+
+
+class Summary:
+    """What `laptime run` shows at its end, of a run as far as it is recorded: the text when it is shown."""
+
+    __slots__ = ("_text", "run")
+
+    def __init__(self, text: str, run: Run | None) -> None:
+        self._text = text
+        self.run = run
+        """The run itself, with all its numbers; `None` before anything is recorded."""
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        # The tables are aligned by their letters.
+        return f'<pre style="line-height: 1.2">{escape(self._text)}</pre>'
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self._text)
+
+
+def summary() -> Summary:
+    """What is recorded of this process' run so far, without ending it.
+
+        laptime.summary()           # the last line of a notebook's cell shows it
+        print(laptime.summary())    # in a script
+        laptime.summary().run       # the numbers: fits, epochs, ledger
+    """
+    import json
+
+    folder = _session.run_folder()
+    if folder is None:
+        return Summary(_session.why_not_recorded(), None)
+    try:
+        path, document, text = _native.summarize_run(folder)
+        return Summary(text, Run(path, json.loads(document), text))
+    except Exception as error:  # In a training nothing of ours may raise.
+        return Summary(f"laptime: could not summarize {folder}: {error}", None)
 
 
 def load(run: str | None = None, *, dir: str | os.PathLike[str] | None = None) -> Run:

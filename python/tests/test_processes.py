@@ -158,3 +158,20 @@ def test_signals_and_random_numbers_are_left_alone(script: Script) -> None:
         assert random.getstate() == state
         """
     )
+
+
+def test_what_a_process_used_before_it_was_recorded_is_not_the_runs(script: Script) -> None:
+    done = script(
+        """
+        import os, sys, time
+        # The counters come along, whether the process goes on or becomes another program.
+        while time.process_time() < 0.5:
+            pass
+        if "again" not in sys.argv:
+            os.execv(sys.executable, [sys.executable, *sys.argv, "again"])
+        import laptime
+        with laptime.stage("asleep"):
+            time.sleep(0.3)
+        """
+    )
+    assert done.run.to_dict()["machine"]["cpu_s"] < 0.3

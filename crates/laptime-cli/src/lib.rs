@@ -22,7 +22,7 @@ pub use command::run::keep_broken_pipes_silent;
 use screen::Screen;
 
 pub use export::tensorboard::{EpochFeed, EpochPoint};
-pub use shown_run::{ShownRun, show_run};
+pub use shown_run::{ShownRun, show_run, summarize_run};
 
 /// How a command ended when nothing went wrong with the command itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

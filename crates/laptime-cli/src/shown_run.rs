@@ -1,14 +1,15 @@
-//! A run as other programs get it: the document that `--json` writes and the text that `report` shows.
+//! A run as other programs get it: the document that `--json` writes and the text that a command shows.
 
 use std::path::{Path, PathBuf};
 
+use laptime_analyse::Report;
 use laptime_store::{Catalogue, Selected, StoreError, salvage_rings};
 
 use crate::args::ColorChoice;
 use crate::command::train::shown_path;
 use crate::screen::Screen;
 use crate::study::Study;
-use crate::text::report_text;
+use crate::text::{Style, report_text, summary_text};
 
 /// One run, both ways.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ pub struct ShownRun {
     pub path: PathBuf,
     /// The report as one JSON document.
     pub json: String,
-    /// The report as plain text.
+    /// The report or summary as plain text.
     pub text: String,
 }
 
@@ -31,10 +32,25 @@ pub fn show_run(root: Option<&Path>, run: Option<&str>) -> Result<ShownRun, Stor
     let root = root.map(Path::to_owned).or_else(|| variable().map(PathBuf::from));
     let catalogue = Catalogue::at(root.unwrap_or_else(|| PathBuf::from(".laptime")));
     let entry = catalogue.find(run.map_or(Selected::Latest, Selected::Named))?;
-    let report = Study::open(&entry.path)?.report()?;
+    shown(entry.path, report_text)
+}
+
+/// The run in a folder as far as it is recorded, with the text that `laptime run` shows at its end.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn summarize_run(run: &Path) -> Result<ShownRun, StoreError> {
+    shown(run.to_owned(), summary_text)
+}
+
+fn shown(
+    path: PathBuf,
+    text_of: fn(&Report, Option<&str>, &Style) -> String,
+) -> Result<ShownRun, StoreError> {
+    let report = Study::open(&path)?.report()?;
     // Whoever asks may put the text anywhere, so it has the terminal's width but not its colours.
     let style = Screen::new(ColorChoice::Never).style;
-    let text = report_text(&report, Some(&shown_path(&entry.path)), &style);
+    let text = text_of(&report, Some(&shown_path(&path)), &style).trim_end().to_owned();
     let json = serde_json::to_string(&report).unwrap_or_default();
-    Ok(ShownRun { path: entry.path, json, text: text.trim_end().to_owned() })
+    Ok(ShownRun { path, json, text })
 }

@@ -60,6 +60,12 @@ pub(crate) fn run_folder() -> Option<String> {
     guarded(None, || record::run_folder().map(|run| run.to_string_lossy().into_owned()))
 }
 
+/// The folder of the run that the next record joins: in a forked child its parent's.
+#[pyfunction]
+pub(crate) fn run_to_join() -> Option<String> {
+    guarded(None, || record::run_to_join().map(|run| run.to_string_lossy().into_owned()))
+}
+
 /// The number of the stage with this name.
 #[pyfunction]
 pub(crate) fn stage_id(name: &str) -> u16 {

@@ -33,14 +33,14 @@ mod _native {
     #[pymodule_export]
     use crate::hooks::{
         arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_is_open, fit_update,
-        is_active, measured, now, run_folder, stage_id, start,
+        is_active, measured, now, run_folder, run_to_join, stage_id, start,
     };
     #[pymodule_export]
     use crate::late_step::late_step;
     #[pymodule_export]
     use crate::process::{be_worker, import_begins, imported, rank, trouble};
     #[pymodule_export]
-    use crate::shown::{main, show_run};
+    use crate::shown::{main, show_run, summarize_run};
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
     #[pymodule_export]

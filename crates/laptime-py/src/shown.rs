@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use laptime_cli::ShownRun;
 use laptime_store::StoreError;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -15,7 +16,16 @@ pub(crate) fn show_run(
     run: Option<&str>,
     dir: Option<PathBuf>,
 ) -> PyResult<(String, String, String)> {
-    let shown = py.detach(move || laptime_cli::show_run(dir.as_deref(), run));
+    parts(py.detach(move || laptime_cli::show_run(dir.as_deref(), run)))
+}
+
+/// The run in a folder, as far as it is recorded: the folder, its report as JSON and the summary as text.
+#[pyfunction]
+pub(crate) fn summarize_run(py: Python<'_>, folder: PathBuf) -> PyResult<(String, String, String)> {
+    parts(py.detach(move || laptime_cli::summarize_run(&folder)))
+}
+
+fn parts(shown: Result<ShownRun, StoreError>) -> PyResult<(String, String, String)> {
     let shown = shown.map_err(|error| python_error(&error))?;
     Ok((shown.path.to_string_lossy().into_owned(), shown.json, shown.text))
 }

@@ -69,7 +69,7 @@ pub use owned::{Owner, enter_owned, enter_unless_open, exit_owned, has_owned};
 pub use program_start::ProgramStart;
 pub use rank::{Launch, rank_from_environment};
 pub use recorder::{Finished, Options, Recorder};
-pub use session::{arm, finish, guarded, is_active, run_folder, start};
+pub use session::{arm, finish, guarded, is_active, run_folder, run_to_join, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use supervisor::{ChildUsage, Supervisor};
 pub use training::{

@@ -75,6 +75,12 @@ pub fn run_folder() -> Option<PathBuf> {
     session().recorder.as_ref()?.run().map(std::path::Path::to_owned)
 }
 
+/// The folder of the run that the next record joins: in a forked child its parent's.
+#[must_use]
+pub fn run_to_join() -> Option<PathBuf> {
+    session().plan.as_ref()?.join.clone()
+}
+
 /// Ends recording, and with it the fit that is open on this thread; `None` when nothing was recorded.
 pub fn finish(status: Status, message: Option<String>) -> Option<Finished> {
     let recorder = {
