@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
-from . import _loops, _native, _session
+from . import _loops, _native, _plan, _session
 
 
 # A pass of more steps is no epoch but a way to say "for ever": at 10 ms a step it would take over a day.
@@ -44,6 +44,7 @@ class Training:
         "newest_pass",
         "optimizers",
         "place",
+        "plan_seen",
         "sizes",
     )
 
@@ -69,6 +70,7 @@ class Training:
         self.epoch: Any = None
         # Whether the loader was made so long that no pass over it ends.
         self.endless = False
+        self.plan_seen = False
 
     # Models.
 
@@ -119,12 +121,29 @@ class Training:
             return
         if self.endless:
             _native.begin_pass_steps()
+            self._see_plan(frame, in_epochs=False)
         elif _native.begin_pass_epoch():
             # Not needed for this epoch, but it tells later whether the same loop goes on.
             self.place = self._find_place(frame)
             self.epoch = _loops.epoch_now(frame, self.place) if self.place is not None else None
+            self._see_plan(frame, in_epochs=True)
         elif not _native.has_passes():
             self._follow_loop(frame)
+            self._see_plan(frame, in_epochs=self.epoch is not None)
+
+    def _see_plan(self, frame: FrameType | None, *, in_epochs: bool) -> None:
+        """Reads once how many epochs or steps the fit will have, where its loops say so."""
+        if self.plan_seen or not _native.in_training():
+            return
+        self.plan_seen = True
+        around = self._around_birth()
+        plan = (
+            _plan.of_epochs(frame, self.place, around) if in_epochs else _plan.of_steps(frame, around)
+        )
+        if plan is not None:
+            _native.fit_update(
+                {"epochs": plan.epochs, "steps": plan.steps, "plan_source": plan.source}
+            )
 
     def _see_optimizer(self, optimizer: Any, frame: FrameType | None) -> None:
         if _native.in_training() and not self._joins(optimizer, frame):
@@ -172,8 +191,10 @@ class Training:
         return as_old or (made_in_loop and place.loop.counts_epochs)
 
     def _find_place(self, frame: FrameType | None) -> _loops.Place | None:
-        births = (birth.loops for birth in self.births.values())
-        return _loops.epoch_place(frame, frozenset().union(*births))
+        return _loops.epoch_place(frame, self._around_birth())
+
+    def _around_birth(self) -> frozenset[Any]:
+        return frozenset().union(*(birth.loops for birth in self.births.values()))
 
     def _follow_loop(self, frame: FrameType | None) -> None:
         """Without a loader: the loop around the steps says which epoch this is."""
@@ -222,6 +243,7 @@ class Training:
     def forget(self) -> None:
         """Lets go of the script's code and objects, at its end."""
         self.births.clear()
+        _plan.forget()
         self.fit_loops = frozenset()
         self.place = self.epoch = self.evaluated = self.model = None
 

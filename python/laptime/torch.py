@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from torch.compiler import is_dynamo_compiling
 
-from . import _guard, _loader, _loops, _native, _passes, _training
+from . import _guard, _loader, _loops, _native, _passes, _plan, _training
 from ._native import (
     begin_backward,
     begin_call,
@@ -109,7 +109,7 @@ def _end_training() -> None:
 def _hide_from_dynamo() -> None:
     """Tells Dynamo to run our functions as they are and to go on with what they call."""
     skip = _skip_code()
-    for module in (sys.modules[__name__], _guard, _loader, _loops, _passes, _training):
+    for module in (sys.modules[__name__], _guard, _loader, _loops, _passes, _plan, _training):
         for code in _guard.codes_of(module):
             skip(code)
 

@@ -16,7 +16,7 @@ class Expected:
 
     command: str
     # (epochs, steps an epoch, samples an epoch) of each fit.
-    fits: tuple[tuple[int, int, int], ...]
+    fits: tuple[tuple[int, int, int | None], ...]
     rows: int | None = None
     parameters: int | None = None
     code: int = 0
@@ -59,6 +59,13 @@ EXPECTED = [
     Expected("teacher.py", ((2, 10, 300),), 300, 34, stages=(*LOADED, "evaluate")),
     Expected("two_loaders.py", ((2, 12, 120),), 120, 9, stages=LOADED),
     Expected("functional.py", ((8, 1, 0),), None, 5),
+    Expected("ahead.py holds", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
+    Expected("ahead.py lets_go", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
+    Expected("ahead.py stays", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
+    Expected("own_update.py", ((2, 16, None), (3, 32, 512)), None, None),
+    Expected("sampling.py", ((2, 10, 320),), 320, 9, stages=(*LOADED, "evaluate")),
+    Expected("in_turn.py", ((1, 50, 3200), (1, 50, 3200)), 3200, 72),
+    Expected("global_model.py", ((2, 3, 15),), 15, 3),
     Expected("by_hand.py", ((2, 5, 100), (2, 5, 0)), None, 9, stages=LOADED),
 ]
 
