@@ -41,7 +41,7 @@ def begin_pass(loader: Any) -> Ticket:
     """A pass over a loader begins, and with it the wait for its first batch."""
     settle()
     training = here.training
-    training.loaders[id(loader)] = loader
+    training.see_loader(loader)
     training.newest_pass = _native.begin_pass(loader, training.in_eval_mode())
     return Ticket(training.newest_pass)
 

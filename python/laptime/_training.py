@@ -19,6 +19,10 @@ from . import _loops, _native, _plan, _session
 _MOST_STEPS = 10_000_000
 
 
+# Loaders whose facts are kept: a script that makes a new one for every epoch must not fill memory.
+_MOST_LOADERS = 64
+
+
 class Birth(NamedTuple):
     """When an optimizer was made, and in which loops: those repeat whole trainings."""
 
@@ -37,7 +41,7 @@ class Training:
         "fit_began",
         "fit_loops",
         "framework",
-        "loaders",
+        "loader_facts",
         "model",
         "model_name",
         "modules",
@@ -57,7 +61,8 @@ class Training:
         # The model that was put into eval mode last.
         self.evaluated: weakref.ref[Any] | None = None
         self.newest_pass = 0
-        self.loaders: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        # What the loaders of passes before the fit say of it, by address: one may be gone when the fit begins.
+        self.loader_facts: dict[int, dict[str, Any]] = {}
         self.optimizers: dict[int, weakref.ref[Any]] = {}
         self.births: dict[int, Birth] = {}
         self._reset_fit()
@@ -97,6 +102,14 @@ class Training:
     def in_eval_mode(self) -> bool:
         model = self.evaluated() if self.evaluated is not None else None
         return model is not None and not model.training
+
+    # Loaders.
+
+    def see_loader(self, loader: Any) -> None:
+        """A pass over a loader begins, which may turn out to be the first of a fit."""
+        if len(self.loader_facts) > _MOST_LOADERS:
+            self.loader_facts.clear()
+        self.loader_facts[id(loader)] = told_by(DATA_FACTS, loader)
 
     # Optimizers.
 
@@ -224,7 +237,7 @@ class Training:
         facts = {"label": self.model_name} | self._optimizer_facts(optimizer)
         facts.pop("parameters", None)
         loader = _native.training_loader()
-        data = told_by(DATA_FACTS, self.loaders.get(loader)) if loader is not None else {}
+        data = self.loader_facts.get(loader, {}) if loader is not None else {}
         self.endless = data.get("steps_per_epoch", 0) > _MOST_STEPS
         if self.endless:
             data = {key: value for key, value in data.items() if key not in ("rows", "steps_per_epoch")}

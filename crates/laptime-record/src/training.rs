@@ -86,6 +86,8 @@ pub struct Training {
     called: StageId,
     /// Optimizers that are alive.
     alive: Vec<Address>,
+    /// When the newest optimizer was made.
+    created_at: Ticks,
     /// Optimizers of the fit.
     optimizers: Vec<Address>,
     /// Optimizers that may use gradients in a way of their own before they throw them away.
@@ -143,6 +145,7 @@ impl Training {
             modules: Modules::new(),
             called: StageId::OTHER,
             alive: Vec::new(),
+            created_at: Ticks(0),
             optimizers: Vec::new(),
             foreign: Vec::new(),
             in_update: false,

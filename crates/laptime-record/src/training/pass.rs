@@ -144,12 +144,16 @@ impl Training {
     }
 
     fn note_request(&mut self, pass: PassId, at: Ticks) -> Request {
-        let updates = self.updates;
+        let (updates, created_at) = (self.updates, self.created_at);
         let Some(asked) = self.passes.iter_mut().find(|known| known.id == pass) else {
             return Request::Noted;
         };
         asked.asked = at;
         let is_first = asked.updates.is_none();
+        if is_first && asked.began < created_at {
+            // The iterator was made ahead of the training, which begins with its first batch.
+            (asked.mark, asked.began) = (mark(), at);
+        }
         if asked.updates != Some(updates) {
             asked.updates = Some(updates);
             asked.first_asked = at;

@@ -97,6 +97,7 @@ impl Training {
     pub fn optimizer_created(&mut self, optimizer: Address, foreign: bool) {
         self.forget_optimizer(optimizer);
         self.alive.push(optimizer);
+        self.created_at = now();
         if foreign {
             self.foreign.push(optimizer);
         }
