@@ -62,12 +62,13 @@ def _hook(kind: type) -> None:
 
 def _make_fit(original: Callable[..., Any]) -> Callable[..., Any]:
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if here.depth:
-            return original(self, *args, **kwargs)
-        ours = _begin(self, args, kwargs)
+        ours = not here.depth and _begin(self, args, kwargs)
         here.depth += 1
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             here.depth -= 1
             if ours:
