@@ -48,6 +48,15 @@ def tell_troubles() -> None:
     """Nothing: troubles are on record when they happen."""
 
 
+def unseen(error: BaseException) -> None:
+    """Takes the frame that catches an error out of its traceback; to be raised again with a plain `raise`.
+
+    What the script's own code raises below a hook then reads as it does without the hook.
+    """
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
+
+
 def attach(name: str, hook: Callable[[], None]) -> None:
     """Attaches one hook; one that cannot leaves the others alone."""
     try:

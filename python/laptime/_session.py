@@ -148,7 +148,10 @@ def _in_child() -> None:
     global _exported
     _exported = None
     if "multiprocessing" in sys.modules:
-        _finish_with_multiprocessing()
+        try:
+            _finish_with_multiprocessing()
+        except Exception:  # A child that Python is ending needs none.
+            pass
 
 
 def _finish_with_multiprocessing() -> None:
@@ -164,13 +167,21 @@ def _finish_quietly() -> None:
 
 
 def _at_exit() -> None:
-    folder = finish(*_ending())
-    makes_noise = folder is not None and _settings is not None and not _settings.quiet
-    speaks = os.getpid() == _pid and RUN_VARIABLE not in os.environ and _native.rank() == 0
-    if makes_noise and speaks:
-        shown = os.path.relpath(folder)
-        shown = folder if shown.startswith("..") else shown
-        print(f"laptime: run kept in {shown}; `laptime report` shows it", file=sys.stderr)
+    try:
+        folder = finish(*_ending())
+        if folder is not None and _speaks():
+            shown = os.path.relpath(folder)
+            shown = folder if shown.startswith("..") else shown
+            sys.stderr.write(f"laptime: run kept in {shown}; `laptime report` shows it\n")
+    except Exception:  # Standard error or the working directory may be gone.
+        pass
+
+
+def _speaks() -> bool:
+    """Whether it is for this process to say where the run is."""
+    is_quiet = _settings is None or _settings.quiet or sys.stderr is None
+    first = os.getpid() == _pid and _native.rank() == 0
+    return first and not is_quiet and RUN_VARIABLE not in os.environ
 
 
 def _ending() -> tuple[str, str | None]:
@@ -178,5 +189,8 @@ def _ending() -> tuple[str, str | None]:
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if error is None:
         return "finished", None
-    words = f"{type(error).__name__}: {error}".rstrip(": ")
-    return ("killed" if isinstance(error, KeyboardInterrupt) else "failed"), words
+    status = "killed" if isinstance(error, KeyboardInterrupt) else "failed"
+    try:
+        return status, f"{type(error).__name__}: {error}".rstrip(": ")
+    except Exception:  # An error that cannot be put into words.
+        return status, type(error).__name__

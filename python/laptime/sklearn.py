@@ -131,6 +131,9 @@ def _run(is_ours: bool | None, original: Callable[..., Any], args: Any, kwargs: 
     _under_way += 1
     try:
         return original(*args, **kwargs)
+    except BaseException as error:
+        _guard.unseen(error)
+        raise
     finally:
         here.depth -= 1
         _under_way -= 1

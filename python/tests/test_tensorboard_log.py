@@ -156,7 +156,7 @@ print("over")
     assert done.out == "over\n" and "Traceback" not in done.err
     fit = done.run.fits[0]
     assert fit["epochs"] == 3
-    assert "hook_off_tensorboard" in fit["settings"]
+    assert "tensorboard" in [one["trouble"]["hook"] for one in done.run.to_dict()["warnings"]]
 
 
 def test_without_a_run_nothing_is_added_and_no_framework_is_imported(script: Script) -> None:

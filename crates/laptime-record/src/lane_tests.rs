@@ -117,6 +117,25 @@ fn the_background_takes_what_no_stage_claims() {
 }
 
 #[test]
+fn a_stretch_of_the_past_is_taken_from_the_background() {
+    let lane = lane();
+    let _ = lane.book_past(StageId::IMPORTS, Ticks(900), Ticks(1_030));
+    let _ = lane.book_past(StageId::IMPORTS, Ticks(1_040), Ticks(1_050));
+    let _ = lane.book_past(StageId::IMPORTS, Ticks(1_050), Ticks(1_050));
+    assert_eq!(own(lane, StageId::IMPORTS, 1_100), 40);
+    assert_eq!(own(lane, StageId::UNACCOUNTED, 1_100), 60);
+    assert_eq!(spans(lane), [(StageId::IMPORTS, 30, 30, false), (StageId::IMPORTS, 10, 10, false)]);
+    let mark = Mark::take(lane, Ticks(1_100));
+    lane.enter(A, Ticks(1_120));
+    let _ = lane.exit(A, Ticks(1_150));
+    // What a stage claimed inside an import stays that stage's.
+    let _ = lane.book_background_as_span(&mark, StageId::IMPORTS, Ticks(1_200));
+    assert_eq!(spans(lane).last(), Some(&(StageId::IMPORTS, 100, 70, false)));
+    assert_eq!((own(lane, A, 1_200), own(lane, StageId::IMPORTS, 1_200)), (30, 110));
+    assert_eq!(own(lane, StageId::UNACCOUNTED, 1_200), 60);
+}
+
+#[test]
 fn a_full_ring_drops_the_record_but_never_its_time_and_keeps_room_for_marks() {
     let lane = lane();
     let issued = RING_ENTRIES as u64 + 500;
@@ -152,6 +171,7 @@ enum Act {
     Book(u16),
     Lap(u16),
     BookBackground(u16),
+    Import,
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -164,6 +184,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..6_u16).prop_map(Act::Book),
         1 => (0..5_u16).prop_map(Act::Lap),
         1 => (0..3_u16).prop_map(Act::BookBackground),
+        1 => Just(Act::Import),
     ]
 }
 
@@ -173,7 +194,10 @@ fn stage(number: u16) -> StageId {
 
 fn plain_act() -> impl Strategy<Value = Act> {
     act().prop_filter("only what a training does", |act| {
-        !matches!(act, Act::Mark | Act::Book(_) | Act::BookBackground(_) | Act::Enter(5) | Act::Lap(_))
+        !matches!(
+            act,
+            Act::Mark | Act::Book(_) | Act::BookBackground(_) | Act::Import | Act::Enter(5) | Act::Lap(_)
+        )
     })
 }
 
@@ -192,6 +216,7 @@ fn play_from(lane: Lane, from: u64, acts: &[Act], clock: &mut dyn FnMut(u64) -> 
             Act::BookBackground(number) => {
                 lane.book_background_since(&mark, StageId(11 + number % 2), Ticks(now));
             }
+            Act::Import => drop(lane.book_background_as_span(&mark, StageId::IMPORTS, Ticks(now))),
             Act::Enter(number) => lane.enter(stage(*number), Ticks(now)),
             Act::Exit(number) => drop(lane.exit(stage(*number), Ticks(now))),
             Act::Background(number) => lane.set_background(StageId(11 + number % 2), Ticks(now)),

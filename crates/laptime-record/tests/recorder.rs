@@ -60,6 +60,79 @@ fn train(recorder: &Recorder, epochs: u32) {
     }
 }
 
+/// Own time of a stage as the log's last state of lane 0 has it.
+fn own(records: &[Record], stage: StageId) -> u64 {
+    let states = records.iter().filter_map(|record| match record {
+        Record::State(state) if state.lane == 0 => Some(state),
+        _ => None,
+    });
+    let totals = states.last().map(|state| state.totals.clone()).unwrap_or_default();
+    totals.iter().find(|total| total.stage == stage).map_or(0, |total| total.own.0)
+}
+
+#[test]
+fn imports_before_and_after_the_recorders_start_are_told_apart_from_start_up() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let began = laptime_record::anchor();
+    let ns = || laptime_record::anchor().monotonic_ns;
+    let spin = |length: u64| {
+        let until = ns() + length;
+        while ns() < until {}
+    };
+    spin(2_000_000);
+    let (start, end) = (ns() - 1_000_000, ns());
+    for number in 0..30 {
+        // Most are too short to be worth a name, and one overlaps another.
+        assert!(laptime_record::imported(format!("short{number}"), start + number, start + number + 1));
+    }
+    assert!(laptime_record::imported("long".into(), start, end));
+    assert!(laptime_record::imported("of another time".into(), 1, 2));
+    let recorder = Recorder::start(&Options { began: Some(began), ..options(folder.path()) });
+    laptime_record::import_begins();
+    let start = ns();
+    {
+        let _stage = stage!("in an import");
+        spin(300_000);
+    }
+    spin(200_000);
+    assert!(laptime_record::imported("late".into(), start, ns()));
+    train(&recorder, 1);
+    assert!(!laptime_record::imported("in a fit".into(), start, ns()));
+    let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
+    let names: Vec<&str> = records
+        .iter()
+        .filter_map(
+            |record| if let Record::Import { name, .. } = record { Some(name.as_str()) } else { None },
+        )
+        .collect();
+    assert_eq!((names.len(), names[0]), (20, "long"));
+    let rate = laptime_core::Timebase::between(&began, &laptime_record::anchor()).unwrap();
+    let seconds = |stage| rate.seconds(laptime_core::Ticks(own(&records, stage)));
+    let imports = seconds(StageId::IMPORTS);
+    assert!((0.0012..0.0016).contains(&imports), "{imports}");
+    assert!(seconds(StageId::START_UP) >= 0.000_9, "{}", seconds(StageId::START_UP));
+    assert!(seconds(stage_id("in an import")) >= 0.000_3);
+}
+
+#[test]
+fn a_hook_that_is_off_is_on_record_whenever_that_is_known() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    laptime_record::hook_off("torch.save", "it is gone");
+    let recorder = Recorder::start(&options(folder.path()));
+    laptime_record::hook_off("torch.load", "it is gone too");
+    let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
+    let hooks: Vec<&str> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Trouble(Trouble::HookOff { hook, .. }) => Some(hook.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(hooks, ["torch.save", "torch.load"]);
+}
+
 #[test]
 fn a_training_is_on_disk_with_all_its_marks_and_its_ledger_closes() {
     let _turn = turn();

@@ -215,3 +215,25 @@ fn utc(real_ns: u64) -> String {
     jiff::Timestamp::from_second(seconds)
         .map_or_else(|_| "unknown".into(), |at| at.strftime("%Y%m%dT%H%M%SZ").to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+
+    #[test]
+    fn git_passes_over_a_folder_of_ours_and_nothing_is_hidden_in_one_that_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let create =
+            |root: &Path| Catalogue::at(root).create(&mut RealDisk, &mut RunMeta::default()).unwrap();
+        let (new, theirs) = (folder.path().join("new"), folder.path().join("theirs"));
+        fs::create_dir(&theirs).unwrap();
+        fs::write(theirs.join("train.py"), "").unwrap();
+        for root in [&new, &theirs] {
+            create(root);
+            create(root);
+        }
+        assert_eq!(fs::read_to_string(new.join(".gitignore")).unwrap(), "*\n");
+        assert!(!theirs.join(".gitignore").exists());
+    }
+}

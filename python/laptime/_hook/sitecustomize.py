@@ -125,26 +125,23 @@ class Watch(object):
         self.kinds = {}
 
     def find_spec(self, name, path=None, target=None):
-        if name == "laptime":
-            return self.find_laptime(path, target)
         framework = FRAMEWORKS.get(name)
         outermost = self.timing and not self.busy and self.thread() == self.main
-        if framework is None and not outermost:
+        # A module that is loaded again is known already.
+        if target is not None or not (framework or outermost or name == "laptime"):
             return None
         began = self.clock()
         self.busy = self.busy or outermost
+        find = self.find_laptime if name == "laptime" else self.find_behind
         try:
-            spec = self.find_behind(name, path, target)
+            spec = find(name, path, target)
         except BaseException as error:
             # Another finder's refusal reads as if it had been asked by Python itself.
-            trace = error.__traceback__
-            while trace is not None and trace.tb_frame.f_code.co_filename == CODE:
-                trace = trace.tb_next
-            error.__traceback__ = trace
+            forget_frames(error, CODE)
             raise
         finally:
             self.busy = self.busy and not outermost
-        if spec is not None:
+        if spec is not None and (framework or outermost):
             self.watch(spec, framework, began if outermost else None)
         return spec
 
@@ -163,9 +160,9 @@ class Watch(object):
                 return spec
         return None
 
-    def find_laptime(self, path, target):
+    def find_laptime(self, name, path, target):
         """The script's own package when it writes the log that `laptime run` reads, else the one that came with it."""
-        spec = self.find_behind("laptime", path, target)
+        spec = self.find_behind(name, path, target)
         if spec is None:
             self.usable = False
             return None
@@ -180,7 +177,7 @@ class Watch(object):
         elif not self.usable and self.package is not None:
             report("replaced", folder, own or "", wanted or "")
             self.usable = True
-            return self.package.find_spec("laptime")
+            return self.package.find_spec(name)
         elif not self.usable:
             report("log_version", sys.executable or "", own or "", wanted or "")
         return spec
@@ -201,33 +198,34 @@ class Watch(object):
         def __setattr__(spec, name, value):
             kind.__setattr__(spec, name, value)
             if name == "_initializing":
-                (watch.begin if value else watch.end)(spec, kind)
+                guarded(watch.begin if value else watch.end, spec, kind)
 
         members = {"__slots__": (), "__module__": kind.__module__, "__setattr__": __setattr__}
         return type(kind.__name__, (kind,), members)
 
     def begin(self, spec, kind):
         framework, began = spec.__dict__["_laptime"]
+        self.busy = self.busy or began is not None
         if framework is not None:
             asked = self.clock()
-            guarded(self.arm)
+            self.arm()
             if began is not None:
                 # What we do ourselves is not the framework's.
                 spec.__dict__["_laptime"] = (framework, began + self.clock() - asked)
-        if began is not None:
-            self.busy = True
-            native = sys.modules.get("laptime._native")
-            if native is not None:
-                guarded(native.import_begins)
+        native = self.native()
+        if began is not None and native is not None:
+            native.import_begins()
 
     def end(self, spec, kind):
         spec.__class__ = kind
         framework, began = spec.__dict__.pop("_laptime")
-        if began is not None:
-            self.busy = False
-            guarded(self.note, spec.name, began, self.clock())
-        if framework is not None and spec.name in sys.modules:
-            guarded(self.attach, spec.name, framework)
+        try:
+            if began is not None:
+                self.note(spec.name, began, self.clock())
+            if framework is not None and spec.name in sys.modules:
+                self.attach(spec.name, framework)
+        finally:
+            self.busy = self.busy and began is None
 
     def note(self, name, began, now):
         """Keeps what an import took; what was kept of imports inside it is part of it."""
@@ -235,10 +233,15 @@ class Watch(object):
             self.imports.pop()
         if now - began >= SHORTEST_IMPORT:
             self.imports.append((name, began, now))
-        self.timing = now - self.began < LONGEST_START and len(self.imports) < MOST_IMPORTS
-        native = sys.modules.get("laptime._native")
+        starting = now - self.began < LONGEST_START and len(self.imports) < MOST_IMPORTS
+        self.timing = self.timing and starting
+        native = self.native()
         if native is not None:
             self.hand_over(native)
+
+    def native(self):
+        """The recorder's functions, once they are loaded and the ones that are wanted here."""
+        return sys.modules.get("laptime._native") if self.usable else None
 
     def hand_over(self, native):
         """Gives the recorder what was kept; it says when a fit has begun and no more is wanted."""
@@ -272,6 +275,14 @@ class Watch(object):
 
             _native.trouble(name, "%s: %s" % (type(error).__name__, error))
         report("attached", name)
+
+
+def forget_frames(error, *files):
+    """Takes the outermost frames of an error's traceback away as long as they are of these files."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(files):
+        trace = trace.tb_next
+    error.__traceback__ = trace
 
 
 def guarded(body, *arguments):
@@ -348,7 +359,11 @@ def run_the_other():
         raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
     module = module_from_spec(spec)
     sys.modules["sitecustomize"] = module
-    return spec.loader.exec_module(module)
+    try:
+        return spec.loader.exec_module(module)
+    except BaseException as error:
+        forget_frames(error, CODE, "<frozen importlib")
+        raise
 
 
 try:
@@ -356,4 +371,9 @@ try:
         install()
 except Exception:  # Whatever it is, the script goes first.
     pass
-run_the_other()
+try:
+    run_the_other()
+except BaseException as failure:
+    if sys.version_info[0] > 2:
+        forget_frames(failure, CODE)
+    raise

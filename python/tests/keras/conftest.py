@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from side_by_side import Ending, both, run
 
 import laptime
 
@@ -19,15 +18,6 @@ pytest.importorskip("tensorflow")
 
 SCRIPTS = Path(__file__).parent / "scripts"
 HOOK = str(Path(laptime.__file__).parent / "_hook")
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a script ended and what it printed."""
-
-    code: int
-    stdout: str
-    stderr: str
 
 
 @dataclass(frozen=True)
@@ -54,30 +44,22 @@ class Recorded:
 
 def run_both(words: list[str], folder: Path, *, hooked: bool = True) -> tuple[Ending, Recorded]:
     """Runs a script without laptime's hooks and with them at once: most of the time is an import."""
-    with ThreadPoolExecutor() as pool:
-        bare = pool.submit(run_script, words, {"LAPTIME_DISABLED": "1"})
-        told = {
-            "LAPTIME_DIR": str(folder / "runs"),
-            "LAPTIME_QUIET": "1",
-            "TRUTH_FILE": str(folder / "truth.json"),
-        }
-        ending = run_script(words, told | ({"PYTHONPATH": HOOK} if hooked else {}))
-        truth = folder / "truth.json"
-        clock = json.loads(truth.read_text()) if truth.exists() else []
-        return bare.result(), Recorded(ending, laptime.load(dir=folder / "runs"), clock)
+    truth = folder / "truth.json"
+    told = {
+        "LAPTIME_DIR": str(folder / "runs"),
+        "LAPTIME_QUIET": "1",
+        "TRUTH_FILE": str(truth),
+    }
+    ending, bare = both(
+        lambda: run_script(words, {"LAPTIME_DISABLED": "1"}),
+        lambda: run_script(words, told | ({"PYTHONPATH": HOOK} if hooked else {})),
+    )
+    clock = json.loads(truth.read_text()) if truth.exists() else []
+    return bare, Recorded(ending, laptime.load(dir=folder / "runs"), clock)
 
 
 def run_script(words: list[str], told: dict[str, str]) -> Ending:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")}
     kept.pop("PYTHONPATH", None)
     plain = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}
-    done = subprocess.run(
-        [sys.executable, *words],
-        env=kept | plain | told,
-        cwd=SCRIPTS,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    return Ending(done.returncode, done.stdout, done.stderr)
+    return run([sys.executable, *words], kept | plain | told, SCRIPTS)

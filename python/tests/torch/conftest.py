@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from side_by_side import Ending, both, run
 
 pytest.importorskip("torch")
 
 SCRIPTS = Path(__file__).parent / "scripts"
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a script ended and what it printed."""
-
-    code: int
-    stdout: bytes
-    stderr: str
 
 
 @dataclass(frozen=True)
@@ -47,14 +37,13 @@ class Recorded:
 
 def run_both(words: list[str], folder: Path) -> tuple[Ending, Recorded]:
     """Runs a script bare and hooked at once: most of the time is torch's import."""
-    with ThreadPoolExecutor() as pool:
-        bare = pool.submit(run_bare, words)
-        recorded = run_hooked(words, folder)
-        return bare.result(), recorded
+    recorded, bare = both(lambda: run_bare(words), lambda: run_hooked(words, folder))
+    return bare, recorded
 
 
 def run_bare(words: list[str]) -> Ending:
-    return _run([sys.executable, *words], _environment())
+    # A script that imports laptime itself says where its run is, unless that is off.
+    return _run([sys.executable, *words], _environment() | {"LAPTIME_DISABLED": "1"})
 
 
 def run_hooked(words: list[str], folder: Path) -> Recorded:
@@ -88,7 +77,4 @@ def _environment() -> dict[str, str]:
 
 
 def _run(command: list[str], environment: dict[str, str]) -> Ending:
-    done = subprocess.run(
-        command, env=environment, cwd=SCRIPTS, capture_output=True, timeout=120, check=False
-    )
-    return Ending(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+    return run(command, environment, SCRIPTS, seconds=120)

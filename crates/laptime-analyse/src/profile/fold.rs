@@ -58,13 +58,24 @@ impl ProfileFold {
         *micros = micros.saturating_add(seen.micros);
     }
 
-    /// The functions of a place in the tree of calls, from the outermost; those that are lost are left out.
+    /// The functions of a place in the tree of calls, from the outermost; those that are lost are left out, and
+    /// so are laptime's own, whose time counts for the script's function that called them.
     pub(crate) fn calls(&self, node: u32) -> Vec<u32> {
         let known = |number: u32| self.nodes.get(&number);
         let path = std::iter::successors(known(node), |node| known(node.caller?));
-        let mut calls: Vec<u32> =
-            path.map(|node| node.function).filter(|function| self.functions.contains_key(function)).collect();
+        let is_shown = |number: &u32| self.functions.get(number).is_some_and(|function| !is_ours(function));
+        let mut calls: Vec<u32> = path.map(|node| node.function).filter(is_shown).collect();
         calls.reverse();
         calls
     }
+}
+
+/// Whether a function is laptime's own: of its installed package, or of the file that Python starts with.
+fn is_ours(function: &SampledFunction) -> bool {
+    // `python` is where the package lies in its source.
+    const AROUND: [&str; 3] = ["site-packages", "dist-packages", "python"];
+    let folders: Vec<&str> = function.file.split('/').collect();
+    let in_package = folders.windows(2).any(|pair| pair[1] == "laptime" && AROUND.contains(&pair[0]));
+    let starts = |pair: &[&str]| pair[0].starts_with("hook-") && pair[1] == "sitecustomize.py";
+    in_package || folders.windows(2).last().is_some_and(starts)
 }

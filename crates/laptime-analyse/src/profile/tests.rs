@@ -91,6 +91,39 @@ fn samples_belong_to_their_stage_and_the_function_that_takes_most_itself_is_firs
 }
 
 #[test]
+fn what_laptime_itself_does_counts_for_whoever_called_it() {
+    let mut digest = run();
+    stack(&mut digest, &["<module>", "train", "hook", "forward"]);
+    let ours = SampledFunction {
+        function: 2,
+        name: "hook".into(),
+        file: "/env/lib/python3.12/site-packages/laptime/torch.py".into(),
+        line: 7,
+    };
+    tell(&mut digest, &ProfileRecord::Function(ours));
+    see(&mut digest, 0, Some(StageId::FORWARD), 2, 10);
+    see(&mut digest, 0, Some(StageId::FORWARD), 3, 30);
+    let profile = profile(&digest);
+    let functions = &profile.parts[0].stages[0].functions;
+    let told: Vec<_> = functions.iter().map(|one| (one.name.as_str(), one.samples)).collect();
+    assert_eq!(told, [("forward", 30), ("train", 10), ("<module>", 0)]);
+    let files =
+        ["/run/.laptime/x/hook-00000/sitecustomize.py", "/src/laptime/python/laptime/_hook/sitecustomize.py"];
+    for file in files {
+        stack(&mut digest, &["<module>"]);
+        let start = SampledFunction { function: 0, name: "<module>".into(), file: file.into(), line: 1 };
+        tell(&mut digest, &ProfileRecord::Function(start));
+        let profile = digest.report().profile.unwrap();
+        assert!(profile.parts[0].stages[0].functions.iter().all(|one| one.file != file), "{file}");
+    }
+    // A project that happens to be called so is not ours.
+    let theirs = SampledFunction { file: "/home/me/laptime/train.py".into(), ..SampledFunction::default() };
+    tell(&mut digest, &ProfileRecord::Function(SampledFunction { name: "mine".into(), ..theirs }));
+    let profile = digest.report().profile.unwrap();
+    assert!(profile.parts[0].stages[0].functions.iter().any(|one| one.name == "mine"));
+}
+
+#[test]
 fn workers_other_threads_and_the_time_before_recording_are_told_apart() {
     let mut digest = run();
     stack(&mut digest, &["<module>"]);
