@@ -52,9 +52,13 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
         ticket = begin_pass(self)
         try:
             iterator = original(self)
-        finally:
+        except BaseException as error:
             if ticket is not None:
                 end_wait()
+            _guard.unseen(error)
+            raise
+        if ticket is not None:
+            end_wait()
         keep(iterator, ticket)
         _count_orders(iterator, here.training.newest_pass)
         return iterator
@@ -72,6 +76,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
             end_wait()
             if isinstance(error, StopIteration):
                 exhaust_pass(getattr(self, "_laptime_ticket", None))
+            _guard.unseen(error)
             raise
         if take_batch(self, batch):
             _native.count_samples(self, _find_samples(batch) or 0)
@@ -268,8 +273,12 @@ def _timed(function: Callable[..., Any], stage: int) -> Callable[..., Any]:
     def timed(*args: Any, **kwargs: Any) -> Any:
         _native.enter(stage)
         try:
-            return function(*args, **kwargs)
-        finally:
+            result = function(*args, **kwargs)
+        except BaseException as error:
             _native.exit(stage)
+            _guard.unseen(error)
+            raise
+        _native.exit(stage)
+        return result
 
     return timed

@@ -35,6 +35,7 @@ from ._native import (
     pause_steps,
     see_activity,
 )
+from ._disguise import disguise
 from ._training import here
 
 _CHECKPOINT = _native.stage_id("checkpoint")
@@ -169,6 +170,8 @@ def _make_module_call(original: Callable[..., Any]) -> Callable[..., Any]:
         nn.Module, "_compiled_call_impl"
     ):
         raise TypeError("this torch calls modules in another way")
+    # What runs in the original's place reads in a traceback as the original does.
+    disguise(_wrapped_call_impl, original, ("_compiled_call_impl", "_call_impl"))
     return _wrapped_call_impl
 
 
@@ -238,8 +241,9 @@ def _make_backward(original: Callable[..., Any]) -> Callable[..., Any]:
         begin_backward(tensors)
         try:
             original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
-        except BaseException:
+        except BaseException as error:
             end_backward()
+            _guard.unseen(error)
             raise
         if end_backward():
             _settle_own_step()
@@ -275,9 +279,13 @@ def _around(
                 return original(*args, **kwargs)
             begin()
             try:
-                return original(*args, **kwargs)
-            finally:
+                result = original(*args, **kwargs)
+            except BaseException as error:
                 end()
+                _guard.unseen(error)
+                raise
+            end()
+            return result
 
         return hooked
 
@@ -290,9 +298,12 @@ def _make_zero_grad(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         begin_zero(self)
         try:
-            return original(self, *args, **kwargs) if args or kwargs else original(self)
-        finally:
+            original(self, *args, **kwargs) if args or kwargs else original(self)
+        except BaseException as error:
             end_zero()
+            _guard.unseen(error)
+            raise
+        end_zero()
 
     return zero_grad
 
@@ -326,16 +337,19 @@ def _make_step(original: Callable[..., Any]) -> Callable[..., Any]:
         if is_dynamo_compiling():
             return original(self, *args, **kwargs)
         found = begin_update(self)
-        if found:
-            if found != _UNSETTLED:
-                return original(self, *args, **kwargs)
+        nested = found > _UNSETTLED
+        if found == _UNSETTLED:
             _settle_update(self)
             enter_update()
         try:
             result = original(self, *args, **kwargs) if args or kwargs else original(self)
-        except BaseException:
-            leave_update()
+        except BaseException as error:
+            if not nested:
+                leave_update()
+            _guard.unseen(error)
             raise
+        if nested:
+            return result
         end_update(self)
         return result
 
@@ -412,9 +426,13 @@ def _make_collective(original: Callable[..., Any]) -> Callable[..., Any]:
         _count_bytes(args, kwargs)
         enter(_COMMUNICATION)
         try:
-            return original(*args, **kwargs)
-        finally:
+            result = original(*args, **kwargs)
+        except BaseException as error:
             exit(_COMMUNICATION)
+            _guard.unseen(error)
+            raise
+        exit(_COMMUNICATION)
+        return result
 
     return collective
 
@@ -447,7 +465,6 @@ def _watch_copies() -> None:
             allowed.append(getattr(torch.Tensor, name))
 
 
-@_guard.safely
 def _leaves_host(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether this copy goes from the host to a device; a tensor of a user's own kind is left alone."""
     if type(tensor) not in _PLAIN:
@@ -467,36 +484,52 @@ def _goes_to_device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def _make_cuda(original: Callable[..., Any]) -> Callable[..., Any]:
     def cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling() or not _leaves_host(self, ("cuda",), kwargs):
+        if is_dynamo_compiling():
             return original(self, *args, **kwargs)
-        return _copy(original, self, args, kwargs)
+        leaves = _begin_copy(self, ("cuda",), kwargs)
+        try:
+            moved = original(self, *args, **kwargs)
+        except BaseException as error:
+            _end_copy(leaves, None)
+            _guard.unseen(error)
+            raise
+        _end_copy(leaves, moved)
+        return moved
 
     return cuda
 
 
 def _make_to(original: Callable[..., Any]) -> Callable[..., Any]:
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling() or not _leaves_host(self, args, kwargs):
+        if is_dynamo_compiling():
             return original(self, *args, **kwargs)
-        return _copy(original, self, args, kwargs)
+        leaves = _begin_copy(self, args, kwargs)
+        try:
+            moved = original(self, *args, **kwargs)
+        except BaseException as error:
+            _end_copy(leaves, None)
+            _guard.unseen(error)
+            raise
+        _end_copy(leaves, moved)
+        return moved
 
     return to
 
 
-def _copy(
-    original: Callable[..., Any], tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    enter(_HOST_TO_DEVICE)
-    try:
-        moved = original(tensor, *args, **kwargs)
-    finally:
-        exit(_HOST_TO_DEVICE)
-    _moved(moved)
-    return moved
+@_guard.safely
+def _begin_copy(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    leaves = _leaves_host(tensor, args, kwargs)
+    if leaves:
+        enter(_HOST_TO_DEVICE)
+    return leaves
 
 
 @_guard.safely
-def _moved(moved: Any) -> None:
-    with _loader._unseen():
-        _native.count("host_to_device_bytes", moved.nbytes)
-    _native.moved_to_device()
+def _end_copy(leaves: bool | None, moved: Any) -> None:
+    if not leaves:
+        return
+    exit(_HOST_TO_DEVICE)
+    if moved is not None:
+        with _loader._unseen():
+            _native.count("host_to_device_bytes", moved.nbytes)
+        _native.moved_to_device()
