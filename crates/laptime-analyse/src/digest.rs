@@ -135,7 +135,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>) -> Report {
     report.findings = if run.recorded_nothing() {
         vec![verdict::nothing_recorded()]
     } else {
-        verdict::findings(&report, process, &timebase)
+        verdict::findings(&report, run, &timebase)
     };
     report
 }

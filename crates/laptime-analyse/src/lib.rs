@@ -3,24 +3,30 @@
 //! [`Digest`] folds the records of a run in the order they were written, in memory that does not grow with
 //! the number of spans or steps, and gives a [`Report`] at any moment.
 
+mod around;
 mod clock;
 mod compiled;
+mod contention;
 mod death;
 mod digest;
 mod discarded;
 mod epoch;
 mod fit;
+mod fit_name;
 mod gauges;
 mod histogram;
 mod lane;
 mod law;
 mod ledger;
+mod limit;
+mod machine;
 mod outlook;
 mod process;
 mod profile;
 mod ranks;
 mod report;
 pub mod scaling;
+mod shares;
 mod statistics;
 mod steady;
 mod step_series;
@@ -52,6 +58,8 @@ mod script;
 mod story_tests;
 #[cfg(test)]
 mod supervised_tests;
+#[cfg(test)]
+mod verdict_tests;
 
 pub use digest::Digest;
 pub use profile::{

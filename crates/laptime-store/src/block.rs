@@ -1,6 +1,6 @@
 //! Blocks: the unit that is written at once, checked, and lost alone when it is damaged.
 
-use crate::format::{HEADER_BYTES, MAGIC, MAX_PAYLOAD_BYTES, LOG_VERSION};
+use crate::format::{HEADER_BYTES, LOG_VERSION, MAGIC, MAX_PAYLOAD_BYTES};
 
 /// Who made a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use laptime_core::{LaneState, ProcessFacts, Record, RunMeta, Status, Ticks, Trou
 
 use crate::block::{BlockScan, Scanned};
 use crate::error::StoreError;
-use crate::format::{Decoded, LaneEvents, LOG_VERSION, decode_payload};
+use crate::format::{Decoded, LOG_VERSION, LaneEvents, decode_payload};
 use crate::process::ProcessIdentity;
 use crate::ring::{Ring, ring_directory, rings_of};
 use crate::segment::{LogName, list_segments};

@@ -49,11 +49,9 @@ fn trouble_text(trouble: &Trouble) -> String {
         Trouble::HooksNotAttached { because, hint } => {
             format!("the stages of the script were not recorded: {}; {}", shown(because), shown(hint))
         }
-        Trouble::HookOff { hook, because } => format!(
-            "the hook of {} is off ({}); what it records is missing",
-            shown(hook),
-            shown(because)
-        ),
+        Trouble::HookOff { hook, because } => {
+            format!("the hook of {} is off ({}); what it records is missing", shown(hook), shown(because))
+        }
         Trouble::ThreadsNotRecorded { threads } => {
             format!(
                 "{} not recorded because all lanes were taken; their stages are missing",
@@ -100,7 +98,10 @@ mod tests {
                 },
             },
             Warning::Trouble {
-                trouble: Trouble::HookOff { hook: "torch.save".to_owned(), because: "no such name".to_owned() },
+                trouble: Trouble::HookOff {
+                    hook: "torch.save".to_owned(),
+                    because: "no such name".to_owned(),
+                },
             },
             Warning::Trouble { trouble: Trouble::ThreadsNotRecorded { threads: 2 } },
             Warning::Trouble { trouble: Trouble::DamagedLog { file: "0.log".to_owned(), bytes: 4096 } },

@@ -18,7 +18,8 @@ pub(super) struct ThreadWaits {
 impl ThreadWaits {
     /// The waits so far of these processes; `None` where the kernel does not tell, or of too many threads.
     pub(super) fn read(&mut self, processes: &[u32], system: &dyn System) -> Option<u64> {
-        let threads = processes.iter().flat_map(|pid| system.threads(*pid).into_iter().map(|tid| (*pid, tid)));
+        let threads =
+            processes.iter().flat_map(|pid| system.threads(*pid).into_iter().map(|tid| (*pid, tid)));
         let threads: Vec<(u32, u32)> = threads.take(MOST_THREADS + 1).collect();
         if threads.len() > MOST_THREADS {
             return None;
