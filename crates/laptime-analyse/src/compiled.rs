@@ -19,5 +19,5 @@ pub(crate) fn compiled(report: &Report) -> Option<Finding> {
         "{} {one}: forward, backward and optimizer run inside it and cannot be told apart",
         names.join(" and ")
     );
-    (!names.is_empty()).then_some(Finding { id: "compiled", text })
+    (!names.is_empty()).then(|| Finding::new("compiled", text))
 }

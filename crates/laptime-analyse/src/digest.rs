@@ -144,7 +144,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
     report.findings = if run.recorded_nothing() {
         vec![verdict::nothing_recorded(&report.warnings)]
     } else {
-        verdict::findings(&report, process, &timebase)
+        verdict::findings(&report, run, &timebase)
     };
     report
 }

@@ -16,5 +16,5 @@ pub(crate) fn discarded_gradients(process: &Process) -> Option<Finding> {
         "gradients are thrown away: {discarded} backward passes were cleared unused in {updates} updates, \
          because zero_grad() runs before each micro-batch; call it only after optimizer.step()"
     );
-    Some(Finding { id: "discarded_gradients", text })
+    Some(Finding::new("discarded_gradients", text))
 }

@@ -9,12 +9,61 @@ use crate::report::{MachineUse, Memory, Transfer};
 /// CPU time is counted by the clock tick, so over less than this its share of the time means nothing.
 const SHORTEST_SAMPLED_S: f64 = 0.1;
 
+/// Samples kept one by one before every other one goes: enough to tell the passes from what is around them.
+const MOST_SAMPLES: usize = 256;
+/// Fewer samples than this say too little of a part.
+const FEW_SAMPLES: usize = 3;
+/// What the whole machine did is counted in ticks of 10 ms for each CPU: over less than this it means nothing.
+const SHORTEST_MACHINE_S: f64 = 1.0;
+
 /// What one gauge showed over time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Readings {
     first: u64,
     last: u64,
     most: u64,
+    sum: f64,
+    count: u64,
+}
+
+/// Samples in time order, evenly thinned out so that a long run keeps its whole course in bounded memory.
+#[derive(Clone, Debug, Default)]
+struct Course {
+    kept: Vec<Sample>,
+    newest: Option<Sample>,
+    taken: u64,
+    /// Every so many samples one is kept, as a power of two.
+    thinned: u32,
+}
+
+impl Course {
+    fn take(&mut self, sample: &Sample) {
+        if self.taken.is_multiple_of(1 << self.thinned) {
+            self.kept.push(sample.clone());
+        }
+        self.taken += 1;
+        self.newest = Some(sample.clone());
+        if self.kept.len() >= MOST_SAMPLES {
+            let mut at = 0;
+            self.kept.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            self.thinned += 1;
+        }
+    }
+
+    /// The samples from one instant to another; where those are few, with their neighbours on either side.
+    fn between(&self, from: Ticks, to: Ticks) -> Vec<&Sample> {
+        let last = self.kept.last().map(|sample| sample.at);
+        let newest = self.newest.iter().filter(|sample| Some(sample.at) > last);
+        let all: Vec<&Sample> = self.kept.iter().chain(newest).collect();
+        let first = all.partition_point(|sample| sample.at < from);
+        let end = all.partition_point(|sample| sample.at <= to);
+        let widen = usize::from(end.saturating_sub(first) < FEW_SAMPLES);
+        let range = first.saturating_sub(widen)..(end + widen).min(all.len());
+        all.get(range).unwrap_or_default().to_vec()
+    }
 }
 
 /// First, last and highest reading of every gauge, and the sum of every counter.
@@ -24,19 +73,34 @@ pub(crate) struct Gauges {
     counted: BTreeMap<Counter, u64>,
     first_at: Option<Ticks>,
     last_at: Ticks,
+    course: Course,
 }
 
 impl Gauges {
     /// Takes the next sample of the probes.
     pub(crate) fn take(&mut self, sample: &Sample) {
+        self.fold(sample);
+        self.course.take(sample);
+    }
+
+    fn fold(&mut self, sample: &Sample) {
         self.first_at.get_or_insert(sample.at);
         self.last_at = self.last_at.max(sample.at);
         for (gauge, value) in &sample.readings {
-            let fresh = Readings { first: *value, last: *value, most: *value };
+            let fresh = Readings { first: *value, ..Readings::default() };
             let readings = self.readings.entry(*gauge).or_insert(fresh);
             readings.last = *value;
             readings.most = readings.most.max(*value);
+            readings.sum += *value as f64;
+            readings.count += 1;
         }
+    }
+
+    /// The gauges from one instant to another; counters are not among them.
+    pub(crate) fn between(&self, from: Ticks, to: Ticks) -> Self {
+        let mut part = Self::default();
+        self.course.between(from, to).into_iter().for_each(|sample| part.fold(sample));
+        part
     }
 
     /// Adds to a counter.
@@ -52,6 +116,10 @@ impl Gauges {
 
     fn most(&self, gauge: Gauge) -> Option<u64> {
         self.readings.get(&gauge).map(|readings| readings.most)
+    }
+
+    fn mean(&self, gauge: Gauge) -> Option<f64> {
+        self.readings.get(&gauge).map(|readings| readings.sum / readings.count.max(1) as f64)
     }
 
     fn grown(&self, gauge: Gauge) -> Option<u64> {
@@ -100,13 +168,28 @@ impl Gauges {
         let cpu = seconds(Gauge::CpuUserNs).zip(seconds(Gauge::CpuSystemNs));
         let sampled = self.sampled_s(timebase);
         let share = |waited: f64| (sampled > 0.0).then(|| (waited / sampled).clamp(0.0, 1.0));
+        let cpu_s = cpu.map(|(user, system)| user + system).filter(|_| sampled >= SHORTEST_SAMPLED_S);
+        let of_machine = |gauge| seconds(gauge).filter(|_| sampled >= SHORTEST_MACHINE_S);
+        let cpus = self.last(Gauge::MachineCpus);
+        let mhz = |khz: f64| khz / 1e3;
         MachineUse {
-            cpu_s: cpu.map(|(user, system)| user + system).filter(|_| sampled >= SHORTEST_SAMPLED_S),
+            cpu_s,
             involuntary_switches: self.grown(Gauge::InvoluntarySwitches),
             throttled_s: seconds(Gauge::CgroupThrottledNs),
             quota_cpus: self.last(Gauge::CgroupQuotaMilliCpus).map(|milli| milli as f64 / 1e3),
             peak_load: self.most(Gauge::LoadMilli).map(|milli| milli as f64 / 1e3),
             cpu_pressure: seconds(Gauge::CpuPressureNs).and_then(share),
+            cpu_wait_s: seconds(Gauge::CpuWaitNs),
+            cpus,
+            other_cpus: of_machine(Gauge::MachineBusyNs)
+                .zip(cpu_s)
+                .map(|(busy, own)| ((busy - own) / sampled).max(0.0)),
+            stolen: of_machine(Gauge::MachineStolenNs)
+                .zip(cpus)
+                .map(|(stolen, cpus)| (stolen / sampled / cpus as f64).min(1.0)),
+            clock_mhz: self.mean(Gauge::CpuClockKhz).map(mhz),
+            peak_clock_mhz: self.most(Gauge::CpuClockKhz).map(|khz| mhz(khz as f64)),
+            heat_throttles: self.grown(Gauge::HeatThrottles),
         }
     }
 }
@@ -139,6 +222,44 @@ mod tests {
         assert_eq!(gauges.transfer(&on("cpu")).host_to_device_bytes, Some(0));
         assert_eq!(gauges.transfer(&on("cuda:0")).host_to_device_bytes, None);
         assert_eq!(gauges.transfer(&on("cpu")).between_ranks_bytes, Some(0));
+    }
+
+    #[test]
+    fn what_other_programs_use_is_what_the_machine_does_beside_the_process() {
+        let mut gauges = Gauges::default();
+        let at = |seconds: u64, cpu: u64, busy: u64, khz: u64| {
+            let readings = [
+                (Gauge::CpuUserNs, cpu * 1_000_000_000),
+                (Gauge::CpuSystemNs, 0),
+                (Gauge::MachineBusyNs, busy * 1_000_000_000),
+                (Gauge::MachineStolenNs, seconds * 62_500_000),
+                (Gauge::MachineCpus, 2),
+                (Gauge::CpuClockKhz, khz),
+                (Gauge::HeatThrottles, 7 + seconds),
+            ];
+            sample(seconds * 1_000_000_000, &readings)
+        };
+        gauges.take(&at(0, 0, 100, 4_000_000));
+        gauges.take(&at(16, 16, 124, 2_000_000));
+        let found = gauges.machine_use(&Timebase::NANOSECONDS);
+        assert_eq!((found.other_cpus, found.stolen), (Some(0.5), Some(0.03125)));
+        assert_eq!((found.clock_mhz, found.peak_clock_mhz), (Some(3000.0), Some(4000.0)));
+        assert_eq!((found.heat_throttles, found.cpu_wait_s), (Some(16), None));
+    }
+
+    #[test]
+    fn a_long_course_is_thinned_and_a_part_of_it_has_its_own_growth() {
+        let mut gauges = Gauges::default();
+        for second in 0..5_000_u64 {
+            let waited = second.saturating_sub(1_000).min(2_000);
+            gauges.take(&sample(second, &[(Gauge::CpuWaitNs, waited)]));
+        }
+        assert!(gauges.course.kept.len() < MOST_SAMPLES);
+        let growth = |from, to| gauges.between(Ticks(from), Ticks(to)).grown(Gauge::CpuWaitNs);
+        assert_eq!(growth(0, 900), Some(0));
+        assert!(growth(1_000, 3_000).is_some_and(|grown| grown > 1_900), "{:?}", growth(1_000, 3_000));
+        assert_eq!(gauges.between(Ticks(0), Ticks(9_000)).last_at, Ticks(4_999));
+        assert_eq!(growth(7_000, 9_000), Some(0), "the neighbour before it");
     }
 
     #[test]

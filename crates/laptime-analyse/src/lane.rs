@@ -58,7 +58,7 @@ pub(crate) struct Lane {
     pub(crate) fit: Option<u32>,
     /// When its newest step ended.
     pub(crate) step_end: Option<Ticks>,
-    /// Exclusive wait for data since the newest step ended.
+    /// Exclusive time since the newest step ended until a batch was there and ready for the model.
     pub(crate) wait: Ticks,
     /// Tokens trained on since the newest step ended.
     pub(crate) tokens: u64,
@@ -82,7 +82,7 @@ impl Lane {
             return;
         }
         self.spans.entry(stage).or_default().record(length.0);
-        if stage == StageId::DATA_WAIT {
+        if [StageId::DATA_WAIT, StageId::PREPARE].contains(&stage) {
             self.wait = self.wait.plus(own);
         }
     }

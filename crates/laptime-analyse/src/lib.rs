@@ -3,13 +3,16 @@
 //! [`Digest`] folds the records of a run in the order they were written, in memory that does not grow with
 //! the number of spans or steps, and gives a [`Report`] at any moment.
 
+mod around;
 mod clock;
 mod compiled;
+mod contention;
 mod death;
 mod digest;
 mod discarded;
 mod epoch;
 mod fit;
+mod fit_name;
 mod gauges;
 mod histogram;
 mod lane;
@@ -17,12 +20,15 @@ mod lap_choice;
 mod laps;
 mod law;
 mod ledger;
+mod limit;
+mod machine;
 mod outlook;
 mod process;
 mod profile;
 mod ranks;
 mod report;
 pub mod scaling;
+mod shares;
 mod statistics;
 mod steady;
 mod step_series;
@@ -57,6 +63,8 @@ mod script;
 mod story_tests;
 #[cfg(test)]
 mod supervised_tests;
+#[cfg(test)]
+mod verdict_tests;
 #[cfg(test)]
 mod window_tests;
 

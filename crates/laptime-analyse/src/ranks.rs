@@ -7,11 +7,16 @@ use laptime_core::units::duration;
 
 use crate::process::Process;
 use crate::report::{EpochSummary, Finding, RankSummary};
+use crate::statistics::{mean, variance};
 use crate::summary;
 use crate::supervised::Supervised;
 
 /// Ranks that differ by more than this in their work on a step are worth a word.
 const UNEVEN: f64 = 1.1;
+/// A difference between ranks that nobody would act on, as a share of the work.
+const MATERIAL: f64 = 0.02;
+/// What the work of ranks may differ by where too few epochs tell.
+const UNKNOWN_NOISE: f64 = 0.05;
 
 /// All ranks that recorded; `None` when there is only one.
 pub(crate) fn ranks(processes: &[Process]) -> Option<Vec<RankSummary>> {
@@ -22,11 +27,19 @@ pub(crate) fn ranks(processes: &[Process]) -> Option<Vec<RankSummary>> {
     (summaries.len() > 1).then_some(summaries)
 }
 
-/// The rank that works longest on a step; `None` where that is not known of two.
+/// The rank that works longest on a step; `None` where that is not known of two, or where it works no longer
+/// than the others beyond what their work varies by itself.
 pub(crate) fn slowest(ranks: &[RankSummary]) -> Option<u32> {
-    let known: Vec<(f64, u32)> = ranks.iter().filter_map(|rank| Some((rank.work_s?, rank.rank))).collect();
-    let slowest = known.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (known.len() > 1).then_some(slowest.1)
+    let known: Vec<(f64, &RankSummary)> =
+        ranks.iter().filter_map(|rank| Some((rank.work_s?, rank))).collect();
+    let (most, slowest) = *known.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let others: Vec<_> = known.iter().filter(|(_, rank)| rank.rank != slowest.rank).collect();
+    let mean = mean(&others.iter().map(|(work, _)| *work).collect::<Vec<_>>())?;
+    let errors = others.iter().map(|(_, rank)| rank.work_error_s).chain([slowest.work_error_s]);
+    // Where no error is known the smallest difference anybody would act on stands for it.
+    let noise =
+        errors.sum::<Option<f64>>().map_or(UNKNOWN_NOISE * mean, |sum| 2.0 * sum / known.len() as f64);
+    (most - mean > noise.max(MATERIAL * mean)).then_some(slowest.rank)
 }
 
 /// What stands out when one rank works longer than another: the others wait for it.
@@ -43,7 +56,7 @@ pub(crate) fn uneven(ranks: &[RankSummary]) -> Option<Finding> {
              {fastest} {least}; give every rank the same work on a machine of its own"
         )
     };
-    (most > UNEVEN * least).then(|| Finding { id: "uneven_ranks", text: text() })
+    (most > UNEVEN * least).then(|| Finding::new("uneven_ranks", text()))
 }
 
 fn rank_summary(rank: u32, run: &Supervised<'_>) -> RankSummary {
@@ -59,6 +72,7 @@ fn rank_summary(rank: u32, run: &Supervised<'_>) -> RankSummary {
         steps: steps.map_or(0, |steps| steps.count),
         samples_per_s: steps.and_then(|steps| steps.samples_per_s),
         work_s: work_s(&laps),
+        work_error_s: work_error_s(&laps),
     }
 }
 
@@ -68,4 +82,41 @@ fn work_s(epochs: &[EpochSummary]) -> Option<f64> {
     let stages = epochs.iter().flat_map(|epoch| &epoch.stages);
     let work: f64 = stages.filter(|(stage, _)| *stage != "communication").map(|(_, seconds)| seconds).sum();
     (steps > 0).then(|| work / steps as f64)
+}
+
+/// The standard error of that mean, by how it varies between epochs.
+fn work_error_s(epochs: &[EpochSummary]) -> Option<f64> {
+    let works: Vec<f64> = epochs.iter().filter_map(|epoch| work_s(std::slice::from_ref(epoch))).collect();
+    let error = variance(&works)? / works.len() as f64;
+    (works.len() > 2).then(|| error.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use laptime_core::Status;
+
+    use super::*;
+
+    fn rank(rank: u32, work_ms: f64, error_ms: Option<f64>) -> RankSummary {
+        RankSummary {
+            rank,
+            status: Status::Finished,
+            wall_s: 1.0,
+            ledger: Vec::new(),
+            steps: 20,
+            samples_per_s: None,
+            work_s: Some(work_ms * 1e-3),
+            work_error_s: error_ms.map(|error| error * 1e-3),
+        }
+    }
+
+    #[test]
+    fn a_rank_is_the_slowest_only_beyond_the_noise() {
+        assert_eq!(slowest(&[rank(0, 24.54, Some(0.1)), rank(1, 24.51, Some(0.1))]), None);
+        assert_eq!(slowest(&[rank(0, 24.5, None), rank(1, 25.4, None)]), None);
+        assert_eq!(slowest(&[rank(0, 24.5, Some(0.9)), rank(1, 25.9, Some(0.9))]), None);
+        assert_eq!(slowest(&[rank(0, 24.5, Some(0.1)), rank(1, 25.9, Some(0.1))]), Some(1));
+        assert_eq!(slowest(&[rank(0, 24.5, None), rank(1, 29.0, None), rank(2, 24.4, None)]), Some(1));
+        assert_eq!(slowest(&[rank(0, 24.5, None)]), None);
+    }
 }

@@ -59,7 +59,7 @@ pub struct Report {
     pub open_stages: Vec<OpenStageSummary>,
     /// Processes that did not end by themselves, and what each was doing.
     pub deaths: Vec<Death>,
-    /// What analysis concluded; the first is the verdict.
+    /// What analysis concluded: the verdict first, or one for each fit where they differ.
     pub findings: Vec<Finding>,
     /// What is missing or doubtful in this report.
     pub warnings: Vec<Warning>,
@@ -325,6 +325,8 @@ pub struct RankSummary {
     pub samples_per_s: Option<f64>,
     /// Mean time of a step without communication, in which it waits for the others; seconds.
     pub work_s: Option<f64>,
+    /// Standard error of that mean, by how it varies between epochs; absent with fewer than three.
+    pub work_error_s: Option<f64>,
 }
 
 /// One loader worker.
@@ -392,6 +394,20 @@ pub struct MachineUse {
     pub peak_load: Option<f64>,
     /// Share of the time some task of the machine waited for a CPU, 0 to 1.
     pub cpu_pressure: Option<f64>,
+    /// Time its threads were ready to run and waited for a CPU, all added up, seconds.
+    pub cpu_wait_s: Option<f64>,
+    /// CPUs of the machine, whether or not the process may use them.
+    pub cpus: Option<u64>,
+    /// CPUs that other programs kept busy, on average.
+    pub other_cpus: Option<f64>,
+    /// Share of the CPUs' time that the hypervisor gave to others, 0 to 1.
+    pub stolen: Option<f64>,
+    /// Clock of the fastest CPU, mean, MHz.
+    pub clock_mhz: Option<f64>,
+    /// Clock of the fastest CPU, the highest seen, MHz.
+    pub peak_clock_mhz: Option<f64>,
+    /// Times a CPU was slowed down by heat.
+    pub heat_throttles: Option<u64>,
 }
 
 /// What laptime itself cost.
@@ -487,6 +503,18 @@ pub struct Finding {
     pub id: &'static str,
     /// One sentence with numbers.
     pub text: String,
+    /// The fit it is about; absent where it is about the run or about all fits.
+    pub fit: Option<u32>,
+    /// Whether it says what limits the steps.
+    pub verdict: bool,
+}
+
+impl Finding {
+    /// A finding about the run as a whole.
+    #[must_use]
+    pub fn new(id: &'static str, text: impl Into<String>) -> Self {
+        Self { id, text: text.into(), fit: None, verdict: false }
+    }
 }
 
 /// What is missing or doubtful.

@@ -13,7 +13,7 @@ pub(crate) struct Block {
     pub(crate) steps: u64,
     /// Their time, ticks.
     pub(crate) ticks: u64,
-    /// Exclusive time they waited for data, ticks.
+    /// Exclusive time they waited for data or made it ready, ticks.
     pub(crate) wait: u64,
     /// Samples they trained on.
     pub(crate) samples: u64,

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Anchor, Event, FitFacts, Gauge, LaneState, Machine, Metric, OpenStage, Record, RunMeta, Sample, StageId,
-    StageTotal, Status, Ticks,
+    Anchor, Event, FitFacts, LaneState, Metric, OpenStage, Record, StageId, StageTotal, Status, Ticks,
 };
 
 use crate::script::Script;
@@ -123,32 +122,6 @@ fn too_few_steps_give_no_verdict() {
     train(&mut script, FitFacts::default(), 1, 2, &COMPUTING);
     assert_eq!(script.close().report().findings[0].id, "cannot_tell");
     assert_eq!(Script::new().close().report().findings[0].id, "cannot_tell");
-}
-
-#[test]
-fn a_run_that_mostly_starts_up_is_told_so() {
-    let mut script = Script::new();
-    script.pass(60_000 * MS);
-    train(&mut script, FitFacts::default(), 2, 20, &COMPUTING);
-    assert_eq!(script.close().report().findings[0].id, "start_up_bound");
-}
-
-#[test]
-fn a_crowded_machine_is_the_verdict_when_computing_got_few_cpus() {
-    let mut script = Script::new();
-    let sample = |at: u64, cpu: u64, pressure: u64| {
-        let readings =
-            vec![(Gauge::CpuUserNs, cpu), (Gauge::CpuSystemNs, 0), (Gauge::CpuPressureNs, pressure)];
-        Record::Sample(Sample { at: Ticks(at), readings })
-    };
-    script.records.push(sample(0, 0, 0));
-    train(&mut script, FitFacts::default(), 3, 20, &COMPUTING);
-    script.records.push(sample(6_000 * MS, 3_000 * MS, 4_000 * MS));
-    let machine = Machine { cpus: 4, ..Machine::default() };
-    let meta = RunMeta { threads: Some(4), machine, ..RunMeta::default() };
-    let report = script.close().report_of(meta);
-    assert_eq!(report.findings[0].id, "contended");
-    assert!(report.findings[0].text.contains("got 0.5 of the 4.0 CPUs"), "{}", report.findings[0].text);
 }
 
 #[test]

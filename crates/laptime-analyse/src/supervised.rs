@@ -2,6 +2,7 @@
 
 use laptime_core::{Role, RunMeta, StageId, Status, Ticks, Timebase};
 
+use crate::gauges::Gauges;
 use crate::lane::Lane;
 use crate::ledger::{Extent, rows, run_totals};
 use crate::process::Process;
@@ -137,6 +138,18 @@ impl<'a> Supervised<'a> {
     /// What the command and all it started got of the machine.
     pub(crate) fn machine_use(&self, timebase: &Timebase) -> MachineUse {
         self.supervisor.unwrap_or(self.process).gauges.machine_use(timebase)
+    }
+
+    /// The gauges from the first pass to the end of the last fit: those of the command and all it started,
+    /// and those of the process that trains. `None` where no fit began.
+    pub(crate) fn gauges_in_passes(&self) -> Option<(Gauges, Gauges)> {
+        let fits = || self.process.fits.values();
+        let began =
+            fits().filter_map(|fit| fit.epochs.first().map(|epoch| epoch.began).or(fit.began)).min()?;
+        let end = self.process.extent().end;
+        let ended = fits().filter(|fit| fit.began.is_some()).map(|fit| fit.ended.unwrap_or(end)).max()?;
+        let of = |process: &Process| process.gauges.between(began, ended);
+        Some((of(self.supervisor.unwrap_or(self.process)), of(self.process)))
     }
 
     /// What is missing or doubtful in either log; both saw the same clock.

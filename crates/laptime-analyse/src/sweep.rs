@@ -22,7 +22,7 @@ mod target;
 pub use best::{Best, Measure};
 pub use document::{Axis, Point, PointStatus, SWEEP_SCHEMA, Sweep, SweepFacts, SweepStatus};
 pub use estimate::Repeated;
-pub use findings::value_text;
+pub use findings::{SweepFinding, value_text};
 pub use frontier::trained_s;
 pub use laws::{SweepFit, Time};
 pub use machine::{MachineDuring, MachineReading, Taint};

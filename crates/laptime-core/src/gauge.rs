@@ -46,11 +46,23 @@ pub enum Gauge {
     CpuPressureNs = 15,
     /// CPU time of the recorder's own flusher thread, nanoseconds.
     RecorderCpuNs = 16,
+    /// Clock of the fastest CPU, kHz. Not a count.
+    CpuClockKhz = 17,
+    /// Times a CPU was slowed down by heat.
+    HeatThrottles = 18,
+    /// Time threads of the process were ready to run and waited for a CPU, nanoseconds.
+    CpuWaitNs = 19,
+    /// Time the CPUs of the machine were busy, all added up, nanoseconds.
+    MachineBusyNs = 20,
+    /// Time the hypervisor gave the CPUs of the machine to others, all added up, nanoseconds.
+    MachineStolenNs = 21,
+    /// CPUs of the machine, whether or not the process may use them. Not a count.
+    MachineCpus = 22,
 }
 
 impl Gauge {
     /// Every gauge, at the index that is its number.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 23] = [
         Self::CpuUserNs,
         Self::CpuSystemNs,
         Self::VoluntarySwitches,
@@ -68,6 +80,12 @@ impl Gauge {
         Self::LoadMilli,
         Self::CpuPressureNs,
         Self::RecorderCpuNs,
+        Self::CpuClockKhz,
+        Self::HeatThrottles,
+        Self::CpuWaitNs,
+        Self::MachineBusyNs,
+        Self::MachineStolenNs,
+        Self::MachineCpus,
     ];
 
     /// The gauge with this number; `None` for one from a newer version.

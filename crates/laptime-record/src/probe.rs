@@ -2,11 +2,13 @@
 
 mod cpu;
 mod disk;
+mod heat;
 mod load;
 mod memory;
 mod network;
 mod own_cost;
 mod tree;
+mod waits;
 
 use std::fs;
 
@@ -20,6 +22,8 @@ pub(crate) trait System: Send {
     fn text(&self, path: &str) -> Option<String>;
     /// The children of a process, those of all its threads.
     fn children(&self, pid: u32) -> Vec<u32>;
+    /// The threads of a process.
+    fn threads(&self, pid: u32) -> Vec<u32>;
     /// What the process used so far.
     fn usage(&self) -> Usage;
     /// CPU time of the calling thread, nanoseconds.
@@ -45,12 +49,16 @@ impl System for RealSystem {
     }
 
     fn children(&self, pid: u32) -> Vec<u32> {
-        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-        let lists = threads.flatten().filter_map(|thread| {
-            let list = fs::read_to_string(thread.path().join("children")).ok()?;
+        let lists = self.threads(pid).into_iter().filter_map(|thread| {
+            let list = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).ok()?;
             Some(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>())
         });
         lists.flatten().collect()
+    }
+
+    fn threads(&self, pid: u32) -> Vec<u32> {
+        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+        threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok()).collect()
     }
 
     fn usage(&self) -> Usage {
@@ -134,14 +142,24 @@ pub(crate) mod tests {
         pub(crate) usage: Usage,
     }
 
+    impl ScriptedSystem {
+        fn numbers(&self, path: &str) -> Vec<u32> {
+            let list = self.text(path).unwrap_or_default();
+            list.split_ascii_whitespace().map(|number| number.parse().unwrap()).collect()
+        }
+    }
+
     impl System for ScriptedSystem {
         fn text(&self, path: &str) -> Option<String> {
             self.files.get(path).map(|text| (*text).to_owned())
         }
 
         fn children(&self, pid: u32) -> Vec<u32> {
-            let list = self.text(&format!("/proc/{pid}/children")).unwrap_or_default();
-            list.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect()
+            self.numbers(&format!("/proc/{pid}/children"))
+        }
+
+        fn threads(&self, pid: u32) -> Vec<u32> {
+            self.numbers(&format!("/proc/{pid}/threads"))
         }
 
         fn usage(&self) -> Usage {

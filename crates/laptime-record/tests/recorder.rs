@@ -74,7 +74,8 @@ fn own(records: &[Record], stage: StageId) -> u64 {
 fn imports_before_and_after_the_recorders_start_are_told_apart_from_start_up() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
-    let began = laptime_record::anchor();
+    let program = laptime_record::ProgramStart::now();
+    let began = *program.anchor();
     let ns = || laptime_record::anchor().monotonic_ns;
     let spin = |length: u64| {
         let until = ns() + length;
@@ -88,7 +89,7 @@ fn imports_before_and_after_the_recorders_start_are_told_apart_from_start_up() {
     }
     assert!(laptime_record::imported("long".into(), start, end));
     assert!(laptime_record::imported("of another time".into(), 1, 2));
-    let recorder = Recorder::start(&Options { began: Some(began), ..options(folder.path()) });
+    let recorder = Recorder::start(&Options { began: Some(program), ..options(folder.path()) });
     laptime_record::import_begins();
     let start = ns();
     {

@@ -18,9 +18,9 @@ pub enum Axis {
 impl Axis {
     /// The laws time may follow along it.
     pub(super) fn models(self) -> &'static [Model] {
-        use Model::{Constant, Hinge, Linear, Power, Staircase, Usl};
+        use Model::{Constant, Hinge, Linear, Power, Proportional, Staircase, Usl};
         match self {
-            Self::Work | Self::Setting => &[Constant, Linear, Power, Hinge, Staircase],
+            Self::Work | Self::Setting => &[Constant, Proportional, Linear, Power, Hinge, Staircase],
             Self::Workers => &[Constant, Linear, Usl],
         }
     }

@@ -1,6 +1,6 @@
 //! Candidate: the best law of one shape through the spots.
 
-use super::least_squares::Normal;
+use super::least_squares::{Normal, Row};
 use super::model::{Model, Shape};
 use super::points::Spot;
 
@@ -36,7 +36,7 @@ pub(super) fn fitted(model: Model, spots: &[Spot]) -> Option<Shape> {
 pub(super) fn defined_at(model: Model, x: f64) -> bool {
     match model {
         Model::Constant | Model::Linear | Model::Hinge => true,
-        Model::Power | Model::Staircase => x > 0.0,
+        Model::Proportional | Model::Power | Model::Staircase => x > 0.0,
         Model::Usl => x >= 1.0,
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn with_bend(model: Model, bend: f64, spots: &[Spot]) -> Option<Shape
 fn best(model: Model, spots: &[Spot], scale: &[f64]) -> Option<Found> {
     let at = |bend: f64| bent(model, bend, spots, scale);
     match model {
-        Model::Constant | Model::Linear | Model::Usl => at(0.0),
+        Model::Constant | Model::Proportional | Model::Linear | Model::Usl => at(0.0),
         Model::Power => searched(&exponents(), at),
         Model::Hinge => searched(&knees(spots), at),
         Model::Staircase => {
@@ -68,7 +68,11 @@ fn bent(model: Model, bend: f64, spots: &[Spot], scale: &[f64]) -> Option<Found>
         .zip(scale)
         .map(|(spot, scale)| (model.columns(bend, spot.x), spot.y, spot.weight / scale.powi(2)));
     let normal = Normal::of(model.linear_unknowns(), &rows.collect::<Vec<_>>());
-    let linear = if model == Model::Usl { normal.solution_above_zero() } else { normal.solution() }?;
+    let linear = match model {
+        Model::Usl => normal.solution_above_zero(),
+        Model::Linear => normal.solution().and_then(|line| without_debt(line, &normal)),
+        _ => normal.solution(),
+    }?;
     if !model.admits(&linear) {
         return None;
     }
@@ -78,6 +82,11 @@ fn bent(model: Model, bend: f64, spots: &[Spot], scale: &[f64]) -> Option<Found>
         .zip(scale)
         .map(|(spot, scale)| spot.weight * ((spot.y - shape.at(spot.x)) / scale).powi(2));
     Some(Found { loss: far.sum(), shape })
+}
+
+/// The line, or where it begins below zero, which no time can, the best one through zero.
+fn without_debt(line: Row, normal: &Normal) -> Option<Row> {
+    if line[0] < 0.0 { normal.solution_above_zero() } else { Some(line) }
 }
 
 /// The best bend: the best of the places, refined between its neighbours by golden section.
@@ -172,6 +181,7 @@ mod tests {
         let workers: Vec<f64> = vec![1.0, 2.0, 3.0, 4.0, 6.0, 8.0];
         let cases = [
             (Model::Constant, [3e-3, 0.0, 0.0], 0.0, &doubling),
+            (Model::Proportional, [1.2e-5, 0.0, 0.0], 0.0, &doubling),
             (Model::Linear, [9e-4, 1.2e-5, 0.0], 0.0, &doubling),
             (Model::Power, [2e-5, 0.0, 0.0], 0.73, &doubling),
             (Model::Hinge, [8e-3, 1.7e-4, 0.0], 150.0, &doubling),
@@ -194,6 +204,14 @@ mod tests {
         assert_eq!(roundest(64.0, 72.0), 64.0);
         assert_eq!(roundest(41.0, 47.0), 44.0);
         assert_eq!(roundest(0.3, 0.4), 0.3);
+    }
+
+    #[test]
+    fn a_line_that_would_begin_below_zero_goes_through_zero() {
+        let square = Shape { model: Model::Power, linear: [1e-6, 0.0, 0.0], bend: 2.0 };
+        let line = fitted(Model::Linear, &planted(&square, &[100.0, 200.0, 400.0])).unwrap();
+        assert_eq!(line.linear[0], 0.0);
+        assert!(line.linear[1] > 0.0, "{line:?}");
     }
 
     #[test]

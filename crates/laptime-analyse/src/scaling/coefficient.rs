@@ -56,8 +56,9 @@ pub(super) fn coefficients(shape: &Shape, spread: &Spread, spots: &[Spot]) -> Ve
     };
     match shape.model {
         Model::Constant => vec![one("level", Unit::Seconds, a, [1.0, 0.0, 0.0], Sum)],
+        Model::Proportional => vec![one("slope", Unit::SecondsPerX, a, [1.0, 0.0, 0.0], Sum)],
         Model::Linear => vec![
-            one("intercept", Unit::Seconds, a, [1.0, 0.0, 0.0], Sum),
+            one("intercept", Unit::Seconds, a, [1.0, 0.0, 0.0], AboveZero),
             one("slope", Unit::SecondsPerX, b, [0.0, 1.0, 0.0], Sum),
         ],
         Model::Power => vec![

@@ -11,7 +11,9 @@ use super::least_squares::{MOST, Row};
 pub enum Model {
     /// Always the same: `a`.
     Constant,
-    /// A line: `a + b·x`.
+    /// As much more as there is more of `x`: `b·x`.
+    Proportional,
+    /// A line: `a + b·x`, where `a` is no time below zero.
     Linear,
     /// A power: `a·x^p`.
     Power,
@@ -37,7 +39,7 @@ impl Model {
     /// The unknowns the time is linear in.
     pub(super) fn linear_unknowns(self) -> usize {
         match self {
-            Self::Constant | Self::Power => 1,
+            Self::Constant | Self::Proportional | Self::Power => 1,
             Self::Linear | Self::Hinge | Self::Staircase => 2,
             Self::Usl => 3,
         }
@@ -57,6 +59,7 @@ impl Model {
     pub(super) fn columns(self, bend: f64, x: f64) -> Row {
         match self {
             Self::Constant => [1.0, 0.0, 0.0],
+            Self::Proportional => [x, 0.0, 0.0],
             Self::Linear => [1.0, x, 0.0],
             Self::Power => [x.powf(bend), 0.0, 0.0],
             Self::Usl => [1.0 / x, (x - 1.0) / x, x - 1.0],
@@ -68,8 +71,8 @@ impl Model {
     /// Whether these numbers are such a law and not another one in disguise.
     pub(super) fn admits(self, linear: &Row) -> bool {
         match self {
-            Self::Constant | Self::Power => linear[0] > 0.0,
-            Self::Linear => true,
+            Self::Constant | Self::Proportional | Self::Power => linear[0] > 0.0,
+            Self::Linear => linear[0] >= 0.0,
             Self::Usl => linear[0] > 0.0 && linear.iter().all(|value| *value >= 0.0),
             Self::Hinge | Self::Staircase => linear[0] >= 0.0 && linear[1] > 0.0,
         }
@@ -96,7 +99,7 @@ impl Shape {
         match self.model {
             Model::Power => gradient[1] = self.linear[0] * gradient[0] * x.ln(),
             Model::Hinge => gradient[2] = if x > self.bend { -self.linear[1] } else { 0.0 },
-            Model::Constant | Model::Linear | Model::Usl | Model::Staircase => {}
+            Model::Constant | Model::Proportional | Model::Linear | Model::Usl | Model::Staircase => {}
         }
         gradient
     }
@@ -120,6 +123,7 @@ mod tests {
     #[test]
     fn every_model_takes_the_time_its_formula_says() {
         assert_eq!(shape(Model::Constant, [2.0, 0.0, 0.0], 0.0).at(9.0), 2.0);
+        assert_eq!(shape(Model::Proportional, [2.0, 0.0, 0.0], 0.0).at(3.0), 6.0);
         assert_eq!(shape(Model::Linear, [1.0, 2.0, 0.0], 0.0).at(3.0), 7.0);
         assert_eq!(shape(Model::Power, [2.0, 0.0, 0.0], 2.0).at(3.0), 18.0);
         let hinge = shape(Model::Hinge, [5.0, 2.0, 0.0], 10.0);

@@ -63,6 +63,7 @@ fn planted(axis: Axis, model: Model, linear: [f64; 3], bend: f64, xs: Vec<f64>) 
     let [a, b, c] = linear;
     let truths = match model {
         Model::Constant => vec![("level", a)],
+        Model::Proportional => vec![("slope", a)],
         Model::Linear => vec![("intercept", a), ("slope", b)],
         Model::Power => vec![("factor", a), ("exponent", bend)],
         Model::Usl => vec![("lambda", 1.0 / a), ("sigma", b / a), ("kappa", c / a)],
@@ -141,6 +142,12 @@ fn time_that_does_not_change_is_found_constant() {
 fn an_epoch_that_grows_with_its_rows_is_found_linear() {
     let rows = vec![1e3, 3e3, 1e4, 3e4, 1e5];
     planted(Axis::Work, Model::Linear, [9e-3, 1.24e-5, 0.0], 0.0, rows).check();
+}
+
+#[test]
+fn an_epoch_that_is_nothing_but_its_rows_is_found_proportional() {
+    let rows = vec![1e3, 3e3, 1e4, 3e4, 1e5];
+    planted(Axis::Work, Model::Proportional, [1.24e-5, 0.0, 0.0], 0.0, rows).check();
 }
 
 #[test]

@@ -18,10 +18,14 @@ impl ScalingLaw {
             Certainty::Unchanged { within } => {
                 format!("{time} does not depend on {axis} (within {})", units::percent(within))
             }
-            Certainty::CannotTell { up_to } => format!(
-                "cannot tell whether {time} depends on {axis}: the noise hides changes up to {}",
-                units::percent(up_to)
-            ),
+            Certainty::CannotTell { up_to } => {
+                // A time that may double or vanish may be anything.
+                let hidden = match up_to {
+                    share if share > 1.0 => "any change".to_owned(),
+                    share => format!("changes up to {}", units::percent(share)),
+                };
+                format!("cannot tell whether {time} depends on {axis}: the noise hides {hidden}")
+            }
         }
     }
 
@@ -30,14 +34,24 @@ impl ScalingLaw {
         let duration = units::duration;
         match self.model {
             Model::Constant => format!("{time} = {}", duration(a)),
+            Model::Proportional => {
+                format!("{time} = {} × {axis}{}", duration(a), self.ends("slope", true))
+            }
             Model::Linear => format!("{time} = {}{}", line(a, b, axis), self.ends("slope", true)),
             Model::Power => {
                 let exponent = units::number(self.shape.bend);
                 format!("{time} = {} × {axis}^{exponent}{}", duration(a), self.ends("exponent", false))
             }
             Model::Hinge => {
-                let (line, knee) = (line(a - b * self.shape.bend, b, axis), value_of(self.shape.bend));
-                format!("{time} = {line}, flat below {knee}{}", self.ends("slope", true))
+                let (knee, begin) = (value_of(self.shape.bend), a - b * self.shape.bend);
+                let law = match begin {
+                    // The line behind the knee may begin below zero, but no time does.
+                    begin if begin < 0.0 => {
+                        format!("{} + {} × ({axis} - {knee})", duration(a), duration(b))
+                    }
+                    begin => line(begin, b, axis),
+                };
+                format!("{time} = {law}, flat below {knee}{}", self.ends("slope", true))
             }
             Model::Staircase => {
                 let width = value_of(self.shape.bend);
@@ -87,6 +101,9 @@ fn value_of(x: f64) -> String {
 }
 
 fn line(intercept: f64, slope: f64, axis: &str) -> String {
+    if intercept == 0.0 {
+        return format!("{} × {axis}", units::duration(slope));
+    }
     let sign = if slope < 0.0 { "-" } else { "+" };
     format!("{} {sign} {} × {axis}", units::duration(intercept), units::duration(slope.abs()))
 }
@@ -135,6 +152,11 @@ mod tests {
             hinge.sentence("step time", "batch"),
             "step time = 41.0 us + 2.00 us × batch, flat below 50   (95 %: 1.98–2.02 us)"
         );
+        let steep = law(Axis::Work, Model::Hinge, &doubling, |x| 41e-6 + 2e-6 * (x - 50.0).max(0.0));
+        assert_eq!(
+            steep.sentence("step time", "batch"),
+            "step time = 41.0 us + 2.00 us × (batch - 50), flat below 50   (95 %: 1.98–2.02 us)"
+        );
         let power = law(Axis::Work, Model::Power, &doubling, |x| 2e-5 * x.powf(0.7));
         assert_eq!(
             power.sentence("step time", "width"),
@@ -161,8 +183,26 @@ mod tests {
         let loud = ScalingLaw::of_model(&loud, Axis::Setting, Model::Constant).unwrap();
         assert_eq!(
             loud.sentence("step time", "rows"),
-            "cannot tell whether step time depends on rows: the noise hides changes up to 166 %"
+            "cannot tell whether step time depends on rows: the noise hides any change"
         );
+        let noisy = [Point::new(1.0, &[1.0, 1.1]), Point::new(2.0, &[1.1, 1.0])];
+        let noisy = ScalingLaw::of_model(&noisy, Axis::Setting, Model::Constant).unwrap();
+        let expected = "cannot tell whether step time depends on rows: the noise hides changes up to 29 %";
+        assert_eq!(noisy.sentence("step time", "rows"), expected);
+    }
+
+    #[test]
+    fn no_law_has_a_constant_below_zero() {
+        // Each a little dearer than the one before: the straight line would begin at -598 us.
+        let point = |x: f64, mean: f64| Point::new(x, &[0.97, 1.03, 1.0].map(|factor| factor * mean));
+        let points = [point(1e3, 53.5e-3), point(2e3, 107.5e-3), point(4e3, 215.5e-3)];
+        let law = ScalingLaw::through(&points, Axis::Work).unwrap();
+        let text = law.sentence("epoch time", "rows");
+        assert!(text.starts_with("epoch time = 53.") && text.contains(" us × rows   (95 %: "), "{text}");
+        assert!(!text.contains('-'), "{text}");
+        let line = ScalingLaw::of_model(&points, Axis::Work, Model::Linear).unwrap();
+        let intercept = line.coefficient("intercept").unwrap();
+        assert!(intercept.mean == 0.0 && intercept.low == 0.0 && intercept.high > 0.0, "{intercept:?}");
     }
 
     #[test]

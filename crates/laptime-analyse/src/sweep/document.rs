@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::best::{Best, Measure, best};
 use super::estimate::Repeated;
-use super::findings::findings;
+use super::findings::{SweepFinding, findings};
 use super::frontier::frontier;
 use super::laws::{Grid, SweepFit, laws};
 use super::machine::{MachineDuring, Taint};
@@ -15,7 +15,6 @@ use super::point::point;
 use super::repeat::{Moment, Repeat};
 use super::schedule::trusted;
 use super::target::{ToTarget, target};
-use crate::report::Finding;
 
 /// The version of [`Sweep`]; fields may be added to it, none changes meaning.
 pub const SWEEP_SCHEMA: &str = "laptime.sweep/1";
@@ -42,7 +41,7 @@ pub struct Sweep {
     /// Points that nobody beats in both, the last accuracy (or loss) and the time to it, from the quickest.
     pub frontier: Vec<usize>,
     /// What analysis concluded, one sentence each.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SweepFinding>,
 }
 
 /// Which sweep a document is about.

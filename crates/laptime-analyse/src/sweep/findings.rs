@@ -1,6 +1,7 @@
 //! What a sweep tells, one sentence each, with numbers.
 
 use laptime_core::units;
+use serde::Serialize;
 
 use super::best::Measure;
 use super::document::{Point, PointStatus, Sweep};
@@ -8,7 +9,6 @@ use super::estimate::Repeated;
 use super::plan::{Plan, Target, Value};
 use super::repeat::Repeat;
 use super::slices::{Slice, slices};
-use crate::report::Finding;
 use crate::scaling::{Verdict, compare};
 
 /// Slices of one axis that are told of each; of more, only the one with the best point is.
@@ -20,8 +20,17 @@ const RIVALS: usize = 5;
 /// A clock that differs by this share between repeats makes times differ.
 const CLOCK_CHANGE: f64 = 0.1;
 
+/// What a sweep shows, in one sentence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepFinding {
+    /// A stable name, such as `law`.
+    pub id: &'static str,
+    /// The sentence, with numbers.
+    pub text: String,
+}
+
 /// Everything worth a sentence.
-pub(super) fn findings(plan: &Plan, sweep: &Sweep, used: &[Vec<&Repeat>]) -> Vec<Finding> {
+pub(super) fn findings(plan: &Plan, sweep: &Sweep, used: &[Vec<&Repeat>]) -> Vec<SweepFinding> {
     let teller = Teller { plan, sweep, used };
     let mut findings = Vec::new();
     for axis in 0..plan.parameters.len() {
@@ -39,13 +48,13 @@ struct Teller<'a> {
     used: &'a [Vec<&'a Repeat>],
 }
 
-fn finding(id: &'static str, text: String) -> Finding {
-    Finding { id, text }
+fn finding(id: &'static str, text: String) -> SweepFinding {
+    SweepFinding { id, text }
 }
 
 impl Teller<'_> {
     /// What changes along an axis; where other axes vary too, with the values they had.
-    fn along(&self, axis: usize) -> Vec<Finding> {
+    fn along(&self, axis: usize) -> Vec<SweepFinding> {
         let all = slices(self.plan, axis);
         let best = self.sweep.best.as_ref().map(|best| best.point);
         let many = all.len() > MOST_SLICES;
@@ -53,7 +62,7 @@ impl Teller<'_> {
         shown.flat_map(|slice| self.along_slice(slice)).collect()
     }
 
-    fn along_slice(&self, slice: &Slice) -> Vec<Finding> {
+    fn along_slice(&self, slice: &Slice) -> Vec<SweepFinding> {
         let axis = &self.plan.parameters[slice.axis];
         if axis.numbers().is_none() {
             return self.settings(slice).into_iter().collect();
@@ -90,7 +99,7 @@ impl Teller<'_> {
     }
 
     /// Settings that no number orders, each against the fastest.
-    fn settings(&self, slice: &Slice) -> Option<Finding> {
+    fn settings(&self, slice: &Slice) -> Option<SweepFinding> {
         let axis = &self.plan.parameters[slice.axis];
         let mut known: Vec<(&str, f64, Vec<f64>)> = slice
             .points
@@ -128,7 +137,7 @@ impl Teller<'_> {
     }
 
     /// The best point of several axes, and those that cannot be told from it.
-    fn best(&self) -> Option<Finding> {
+    fn best(&self) -> Option<SweepFinding> {
         let best = self.sweep.best.as_ref()?;
         let axes = self.plan.parameters.iter().filter(|axis| axis.values.len() > 1).count();
         if axes < 2 || best.by == Measure::TimeToTarget {
@@ -163,7 +172,7 @@ impl Teller<'_> {
     }
 
     /// `to accuracy 0.95: momentum 2.20 s (2.00–2.40 s), adam 3.10 s (2.90–3.40 s), sgd not within 60.0 s`.
-    fn to_target(&self, target: Target) -> Finding {
+    fn to_target(&self, target: Target) -> SweepFinding {
         let mut told: Vec<(f64, String)> = Vec::new();
         for (at, point) in self.sweep.points.iter().enumerate() {
             let Some(to) = point.to_target.as_ref() else { continue };
@@ -238,7 +247,7 @@ fn rate_text(rate: &Repeated) -> String {
 }
 
 /// Clocks that were not the same throughout.
-fn clock(used: &[Vec<&Repeat>]) -> Option<Finding> {
+fn clock(used: &[Vec<&Repeat>]) -> Option<SweepFinding> {
     let clocks = || used.iter().flatten().filter_map(|repeat| repeat.machine.clock_mhz);
     let (least, most) = (clocks().reduce(f64::min)?, clocks().reduce(f64::max)?);
     let text = format!("the CPUs' clock was between {least:.0} and {most:.0} MHz; times differ with it");

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use laptime_core::Gauge;
 
-use super::{Readings, System, cpu, load, network, put, value_of};
+use super::waits::ThreadWaits;
+use super::{Readings, System, cpu, heat, load, network, put, value_of};
 use crate::supervisor::ChildUsage;
 
 /// Processes of one command that are followed; a fork bomb must not take the supervisor with it.
@@ -18,6 +19,7 @@ pub(crate) struct TreeProbes {
     /// still belongs to the command.
     members: BTreeMap<u32, u64>,
     sums: Sums,
+    waits: ThreadWaits,
     /// CPU time of this process, which is what watching costs.
     own_ns: u64,
 }
@@ -45,7 +47,14 @@ impl TreeProbes {
     pub(crate) fn new(system: Box<dyn System>) -> Self {
         let cgroup = cpu::cgroup_folder(system.as_ref());
         let own_ns = own_cpu_ns(system.as_ref());
-        Self { system, cgroup, members: BTreeMap::new(), sums: Sums::default(), own_ns }
+        Self {
+            system,
+            cgroup,
+            members: BTreeMap::new(),
+            sums: Sums::default(),
+            waits: ThreadWaits::default(),
+            own_ns,
+        }
     }
 
     /// Follows a process and everything it starts from now on.
@@ -68,6 +77,8 @@ impl TreeProbes {
         cpu::read_cgroup(self.cgroup.as_deref(), system, &mut readings);
         network::read(system, &mut readings);
         load::read(system, &mut readings);
+        load::read_cpus(system, &mut readings);
+        heat::read(system, &mut readings);
         readings
     }
 
@@ -84,6 +95,8 @@ impl TreeProbes {
         readings.push((Gauge::MajorFaults, sums.major_faults));
         put(&mut readings, Gauge::StorageReadBytes, sums.read_bytes);
         put(&mut readings, Gauge::StorageWriteBytes, sums.write_bytes);
+        let members: Vec<u32> = self.members.keys().copied().collect();
+        put(&mut readings, Gauge::CpuWaitNs, self.waits.read(&members, self.system.as_ref()));
         if let Some(usage) = reaped {
             readings.push((Gauge::VoluntarySwitches, usage.voluntary_switches));
             readings.push((Gauge::InvoluntarySwitches, usage.involuntary_switches));
@@ -225,6 +238,10 @@ mod tests {
             ("/proc/10/io", "read_bytes: 100\nwrite_bytes: 1\n"),
             ("/proc/11/stat", CHILD),
             ("/proc/11/io", "read_bytes: 20\nwrite_bytes: 2\n"),
+            ("/proc/11/threads", "11 12"),
+            ("/proc/11/task/11/schedstat", "9 300 1"),
+            ("/proc/11/task/12/schedstat", "9 50 1"),
+            ("/proc/stat", "cpu  100 1 50 9000 800 3 6 40 99 0\ncpu0 1 1\ncpu1 1 1\nintr 5\n"),
         ]);
         probes.watch(10);
         let readings = probes.read(None);
@@ -235,6 +252,11 @@ mod tests {
         assert_eq!(reading(&readings, Gauge::MajorFaults), Some(3));
         assert_eq!(reading(&readings, Gauge::StorageReadBytes), Some(120));
         assert_eq!(reading(&readings, Gauge::StorageWriteBytes), Some(3));
+        assert_eq!(reading(&readings, Gauge::CpuWaitNs), Some(350));
+        assert_eq!(reading(&readings, Gauge::MachineBusyNs), Some(1_600_000_000));
+        assert_eq!(reading(&readings, Gauge::MachineStolenNs), Some(400_000_000));
+        assert_eq!(reading(&readings, Gauge::MachineCpus), Some(2));
+        assert_eq!(reading(&readings, Gauge::CpuClockKhz), None);
     }
 
     #[test]
