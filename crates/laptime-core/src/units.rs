@@ -160,6 +160,16 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A number with so many decimals; what rounds to nothing has no sign.
+#[must_use]
+pub fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(size) if size.bytes().all(|byte| matches!(byte, b'0' | b'.')) => size.to_owned(),
+        _ => text,
+    }
+}
+
 /// A share in a column of shares, where all have one decimal so that the points align: ` 4.2 %`, `<0.1 %`.
 #[must_use]
 pub fn percent_in_column(share: f64) -> String {
@@ -167,7 +177,7 @@ pub fn percent_in_column(share: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => UNKNOWN.to_owned(),
         v if v > 0.0 && v < 0.05 => "<0.1 %".to_owned(),
-        _ => format!("{value:.1} %"),
+        _ => format!("{} %", fixed(value, 1)),
     }
 }
 
@@ -202,7 +212,7 @@ pub fn three_digits(value: f64) -> String {
         v if v >= 0.009_995 => 4,
         _ => 5,
     };
-    format!("{value:.decimals$}")
+    fixed(value, decimals)
 }
 
 #[cfg(test)]
@@ -280,6 +290,19 @@ mod tests {
         }
         assert_eq!(percent_in_column(0.000_1), "<0.1 %");
         assert_eq!(percent_in_column(0.614), "61.4 %");
+    }
+
+    #[test]
+    fn nothing_is_never_below_zero() {
+        assert_eq!((percent(-0.0), percent_in_column(-0.0)), ("0 %".to_owned(), "0.0 %".to_owned()));
+        assert_eq!(
+            (fixed(-0.0, 0), fixed(-0.004, 2), fixed(-0.4, 1)),
+            ("0".into(), "0.00".into(), "-0.4".into())
+        );
+        assert_eq!(
+            (three_digits(-0.0), number(-0.0), duration(-0.0)),
+            ("0.00".into(), "0".into(), "0 s".into())
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use laptime_analyse::EpochSummary;
 
-use super::units::UNKNOWN;
+use super::units::{UNKNOWN, fixed};
 
 /// The unit all times of the table are in: parts and sum can only be compared when they share it.
 pub(crate) struct EpochUnit {
@@ -12,12 +12,14 @@ pub(crate) struct EpochUnit {
 }
 
 impl EpochUnit {
-    /// The largest unit that still tells the shortest complete epoch in three digits.
+    /// The largest unit that still tells the typical complete epoch in three digits: one short epoch among
+    /// long ones must not turn seconds into microseconds.
     pub(crate) fn of(epochs: &[EpochSummary]) -> Self {
         let complete = epochs.iter().filter(|epoch| epoch.complete).map(|epoch| epoch.wall_s);
-        let shortest = complete.fold(f64::INFINITY, f64::min);
+        let mut walls: Vec<f64> = complete.filter(|wall| wall.is_finite()).collect();
+        walls.sort_by(f64::total_cmp);
         let any = epochs.iter().map(|epoch| epoch.wall_s).fold(0.0, f64::max);
-        Self::telling(if shortest.is_finite() { shortest } else { any })
+        Self::telling(walls.get(walls.len() / 2).copied().unwrap_or(any))
     }
 
     /// The largest unit that still tells this time in three digits, seconds.
@@ -39,13 +41,39 @@ impl EpochUnit {
 
     /// Decimals that give this time three digits, seconds.
     pub(crate) fn decimals_of(&self, longest: f64) -> usize {
-        let longest = longest / self.seconds;
-        if longest >= 99.95 { 0 } else { 1 + usize::from(longest < 9.995) }
+        match longest / self.seconds {
+            l if l >= 99.95 => 0,
+            l if l >= 9.995 => 1,
+            // All epochs of a fit may be far shorter than those of the others.
+            l if l > 0.0 && l < 0.0995 => 4,
+            _ => 2,
+        }
     }
 
     /// A time in this unit, without the unit.
     pub(crate) fn shown(&self, seconds: f64, decimals: usize) -> String {
         let value = seconds / self.seconds;
-        if value.is_finite() { format!("{value:.decimals$}") } else { UNKNOWN.to_owned() }
+        if value.is_finite() { fixed(value, decimals) } else { UNKNOWN.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn one_short_epoch_leaves_the_unit_to_the_typical_one() {
+        let mut epochs = sample::finished().epochs;
+        assert_eq!(EpochUnit::of(&epochs).name, "s");
+        epochs[0].wall_s = 3e-5;
+        assert_eq!(EpochUnit::of(&epochs).name, "s");
+        epochs.truncate(1);
+        assert_eq!(EpochUnit::of(&epochs).name, "us");
+    }
+
+    #[test]
+    fn nothing_is_never_below_zero() {
+        assert_eq!(EpochUnit::telling(1.0).shown(-0.0, 2), "0.00");
     }
 }

@@ -13,6 +13,10 @@ use super::wrap::{shortened, wrapped};
 /// A stage below this share of every epoch together goes into `rest` from the start.
 const MATTERS: f64 = 0.005;
 
+/// Letters that the name of a stage has at most, and where there is no room for all of them.
+const LONGEST_NAME: usize = 24;
+const CUT_NAME: usize = 8;
+
 /// What a column of the table shows.
 #[derive(Clone, Debug, PartialEq)]
 enum Shown {
@@ -35,12 +39,18 @@ pub(crate) fn epochs_text(report: &Report, style: &Style) -> String {
     let unit = EpochUnit::of(&report.epochs);
     let mut shown = columns_of(report);
     let mut hidden = Vec::new();
-    while table(report, &shown, &unit).width() > style.width {
+    // Names are cut only where there is no room for them, and then the note has them in full.
+    let room = if table(report, &shown, &unit, LONGEST_NAME).width() > style.width {
+        CUT_NAME
+    } else {
+        LONGEST_NAME
+    };
+    while table(report, &shown, &unit, room).width() > style.width {
         let Some(least) = least_important(report, &shown) else { break };
         hidden.push(shown.remove(least));
     }
-    let mut text = table(report, &shown, &unit).drawn(style);
-    for note in notes(report, &shown, &hidden, &unit) {
+    let mut text = table(report, &shown, &unit, room).drawn(style);
+    for note in notes(report, &shown, &hidden, &unit, room) {
         for line in wrapped(&note, style.width, "", "  ") {
             text.push_str(&format!("{}\n", style.paint(&style.fitted(&line), Emphasis::Dim)));
         }
@@ -115,8 +125,12 @@ fn least_important(report: &Report, shown: &[Shown]) -> Option<usize> {
     ranked.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
 }
 
-fn table(report: &Report, shown: &[Shown], unit: &EpochUnit) -> Table {
-    let mut table = Table::new(shown.iter().enumerate().map(|(at, column)| head(column, at)).collect());
+fn table(report: &Report, shown: &[Shown], unit: &EpochUnit, room: usize) -> Table {
+    let heads = shown.iter().enumerate().map(|(at, column)| match column {
+        Shown::Evaluate => Column::new(evaluate_head(shown), Align::Right),
+        _ => head(column, at, room),
+    });
+    let mut table = Table::new(heads.collect());
     for fit in &report.fits {
         let epochs: Vec<&EpochSummary> =
             report.epochs.iter().filter(|epoch| epoch.fit == fit.index).collect();
@@ -131,13 +145,19 @@ fn table(report: &Report, shown: &[Shown], unit: &EpochUnit) -> Table {
     table
 }
 
-fn head(column: &Shown, at: usize) -> Column {
+/// The head of the evaluation that follows a pass, told from the one within it where there are both.
+fn evaluate_head(shown: &[Shown]) -> &'static str {
+    let within = shown.contains(&Shown::Stage("evaluate".to_owned()));
+    if within { "eval after" } else { "eval" }
+}
+
+fn head(column: &Shown, at: usize, room: usize) -> Column {
     match column {
         Shown::Epoch => Column::new("epoch", Align::Right),
         Shown::Wall => Column::new("wall", Align::Right),
         // Stages stand close together after an equals sign: they are the parts of the wall time.
         Shown::Stage(stage) => {
-            let title = shortened(&stage_column(stage), 8);
+            let title = shortened(&stage_column(stage), room);
             Column::new(if at == 2 { format!("= {title}") } else { title }, Align::Right).gap(1)
         }
         Shown::Rest => Column::new("rest", Align::Right).gap(1),
@@ -204,7 +224,7 @@ fn rest_of(epoch: &EpochSummary, shown: &[Shown]) -> f64 {
     if rest < 0.0 { 0.0 } else { rest }
 }
 
-fn notes(report: &Report, shown: &[Shown], hidden: &[Shown], unit: &EpochUnit) -> Vec<String> {
+fn notes(report: &Report, shown: &[Shown], hidden: &[Shown], unit: &EpochUnit, room: usize) -> Vec<String> {
     let steps =
         steps_of_every_epoch(report).map(|steps| format!("; {} an epoch", units::counted(steps, "step")));
     let mut first = format!("times in {}{}", unit.name, steps.unwrap_or_default());
@@ -215,6 +235,9 @@ fn notes(report: &Report, shown: &[Shown], hidden: &[Shown], unit: &EpochUnit) -
         .chain(["unaccounted".to_owned()])
         .collect();
     first.push_str(&format!("; rest: {}", folded.join(", ")));
+    for name in shown.iter().filter_map(stage_head).filter(|name| name.chars().count() > room) {
+        first.push_str(&format!("; {}: {name}", shortened(&name, room)));
+    }
     if report.epochs.iter().any(|epoch| !epoch.complete) {
         first.push_str("; *: not complete");
     }
@@ -222,6 +245,10 @@ fn notes(report: &Report, shown: &[Shown], hidden: &[Shown], unit: &EpochUnit) -
     lost.reverse();
     let second = format!("not shown at this width: {} (--json has all)", lost.join(", "));
     if lost.is_empty() { vec![first] } else { vec![first, second] }
+}
+
+fn stage_head(column: &Shown) -> Option<String> {
+    if let Shown::Stage(stage) = column { Some(stage_column(stage)) } else { None }
 }
 
 /// The head of a column that is gone; a stage is not, it is part of `rest`.

@@ -13,7 +13,7 @@ use super::wrap::{shown, wrapped};
 /// Letters the labels take, so that all facts begin in one column.
 const LABEL: usize = 11;
 
-/// A share of waiting worth a word.
+/// A share of waiting, or of the CPUs that others use, worth a word.
 const MUCH_WAITING: f64 = 0.05;
 
 /// Threads told about one by one.
@@ -180,12 +180,16 @@ fn machine(report: &Report) -> Option<String> {
     let busy =
         machine.cpu_s.filter(|_| report.wall_s > 0.0).map(|cpu| units::three_digits(cpu / report.wall_s));
     facts.extend(busy.map(|busy| format!("{busy} of {} busy", units::counted(u64::from(cpus), "CPU"))));
+    let others = machine.other_cpus.filter(|others| *others > f64::from(cpus) * MUCH_WAITING);
+    facts.extend(others.map(|others| format!("other programs {}", units::three_digits(others))));
     let held = machine.throttled_s.filter(|held| *held > report.wall_s * 0.01);
     facts.extend(held.map(|held| format!("held back {} by its CPU quota", units::duration(held))));
     let waited = machine.cpu_pressure.filter(|share| *share > MUCH_WAITING);
     facts.extend(
         waited.map(|share| format!("some task waited for a CPU {} of the time", units::percent(share))),
     );
+    let clock = machine.clock_mhz.zip(machine.peak_clock_mhz);
+    facts.extend(clock.map(|(mean, peak)| format!("clock {:.2} of {:.2} GHz", mean / 1e3, peak / 1e3)));
     let load = machine.peak_load.filter(|load| *load > f64::from(cpus) * 1.5);
     facts.extend(load.map(|load| format!("load up to {}", units::number(load))));
     (!facts.is_empty()).then(|| facts.join("; "))
@@ -213,11 +217,19 @@ fn thread_line(name: &str, ledger: &[LedgerRow]) -> String {
     format!("{name}: {}", most.collect::<Vec<_>>().join(", "))
 }
 
+/// The cost and its parts, which add up to it.
 fn own_cost(report: &Report) -> String {
     let cost = &report.overhead;
-    let spans = units::counted(cost.spans, "span");
-    let each = cost.span_cost_ns.map(|ns| format!(" of {}", units::duration(ns * 1e-9))).unwrap_or_default();
     let (seconds, share) = (units::duration(cost.seconds), units::percent(cost.share));
-    let spans = if cost.spans > 0 { format!(" ({spans}{each})") } else { String::new() };
-    format!("its own cost {seconds}, {share} of the time{spans}")
+    let spans = units::counted(cost.spans, "span");
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(cost.span_cost_ns.filter(|_| cost.spans > 0).map(|ns| {
+        let all = units::duration(cost.spans as f64 * ns * 1e-9);
+        format!("{all} for {spans} of {}", units::duration(ns * 1e-9))
+    }));
+    parts.extend(cost.flusher_cpu_s.map(|cpu| format!("{} to write the log", units::duration(cpu))));
+    let uncounted = cost.span_cost_ns.is_none() && cost.spans > 0;
+    parts.extend(uncounted.then(|| format!("{spans} not counted in")));
+    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    format!("its own cost {seconds}, {share} of the time{parts}")
 }

@@ -109,11 +109,11 @@ fn of_function(stage: Cell, function: &ProfileFunction) -> Vec<Cell> {
 /// `89 ±6 %`: the share, and half of its 95 % interval.
 fn with_interval(share: &Estimate) -> String {
     let half = ((share.high - share.low) * 50.0).ceil();
-    format!("{:.0} ±{half:.0} %", share.mean * 100.0)
+    format!("{} ±{half:.0} %", units::fixed(share.mean * 100.0, 0))
 }
 
 fn whole_percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    format!("{} %", units::fixed(share * 100.0, 0))
 }
 
 /// What the numbers mean, and what sampling cost.

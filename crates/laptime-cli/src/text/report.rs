@@ -1,6 +1,6 @@
 //! The whole report of a run, from its title to what to type next.
 
-use laptime_analyse::{Report, Warning};
+use laptime_analyse::{Finding, Report, Warning};
 use laptime_core::{Status, Trouble};
 
 use super::deaths::death_lines;
@@ -26,7 +26,7 @@ pub(crate) fn report_text(report: &Report, kept: Option<&str>, style: &Style) ->
         profile_text(report, style),
         facts_text(report, style),
         warnings(report, style),
-        verdict(report, style),
+        verdict(report, &IN_REPORT, style),
         ending(report, kept, style),
     ];
     sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
@@ -141,11 +141,31 @@ pub(super) fn warnings(report: &Report, style: &Style) -> String {
     ended(&lines)
 }
 
-pub(super) fn verdict(report: &Report, style: &Style) -> String {
+/// How much is shown of the findings.
+pub(super) struct Excerpt {
+    /// Of each kind at most this many.
+    pub(super) most: usize,
+    /// Where the others are.
+    pub(super) more: &'static str,
+}
+
+/// What a report shows of its findings; only a run of very many fits has more.
+const IN_REPORT: Excerpt = Excerpt { most: 12, more: "with --json" };
+
+/// The verdicts, and what else was found.
+pub(super) fn verdict(report: &Report, excerpt: &Excerpt, style: &Style) -> String {
+    let is_verdict = |at: usize, finding: &Finding| at == 0 || (finding.verdict && finding.fit.is_some());
+    let numbered = report.findings.iter().enumerate();
+    let (verdicts, others): (Vec<_>, Vec<_>) = numbered.partition(|(at, finding)| is_verdict(*at, finding));
     let mut lines = Vec::new();
-    for (at, finding) in report.findings.iter().enumerate() {
-        let mark = if at == 0 { "verdict" } else { "also" };
-        lines.extend(marked(mark, &shown(&finding.text), Emphasis::Bold, style));
+    for (mark, findings) in [("verdict", &verdicts), ("also", &others)] {
+        for (_, finding) in findings.iter().take(excerpt.most) {
+            lines.extend(marked(mark, &shown(&finding.text), Emphasis::Bold, style));
+        }
+    }
+    let more: usize = [verdicts, others].iter().map(|kind| kind.len().saturating_sub(excerpt.most)).sum();
+    if more > 0 {
+        lines.extend(explained(&format!("{more} more {}", excerpt.more), style, Emphasis::Dim));
     }
     ended(&lines)
 }

@@ -177,6 +177,7 @@ pub(crate) fn two_ranks() -> Report {
             steps: 9375,
             samples_per_s: Some(13_223.0),
             work_s: Some(1.21e-3 * slower),
+            work_error_s: None,
         }
     };
     report.ranks = Some(vec![rank(0, 1.0), rank(1, 1.4)]);
@@ -365,13 +366,13 @@ fn facts(report: &mut Report) {
         share: 1.4e-3 / report.wall_s,
         spans: 56_262,
         span_cost_ns: Some(19.2),
-        flusher_cpu_s: Some(3e-4),
+        flusher_cpu_s: Some(3.2e-4),
     };
     report.findings = vec![
         Finding {
-            id: "compute_bound",
-            text: "the model is the limit: backward takes 43 % of the time".to_owned(),
+            verdict: true,
+            ..Finding::new("compute_bound", "the model is the limit: backward takes 43 % of the time")
         },
-        Finding { id: "settled", text: "the first epoch was 10 % slower than the steady ones".to_owned() },
+        Finding::new("settled", "the first epoch was 10 % slower than the steady ones"),
     ];
 }

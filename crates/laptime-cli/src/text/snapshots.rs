@@ -43,7 +43,8 @@ fn a_finished_run() {
         data        4.2 MiB an epoch to the model; 0 B read from storage
         memory      peak 112 MiB
         machine     1.02 of 2 CPUs busy
-        laptime     its own cost 1.40 ms, 0.01 % of the time (56,262 spans of 19.2 ns)
+        laptime     its own cost 1.40 ms, 0.01 % of the time: 1.08 ms for 56,262 spans
+                    of 19.2 ns, 320 us to write the log
 
         verdict: the model is the limit: backward takes 43 % of the time
         also: the first epoch was 10 % slower than the steady ones
@@ -85,7 +86,8 @@ fn a_killed_run_says_where_it_died_and_what_is_missing() {
         data        8.4 MiB to the model; 0 B read from storage
         memory      peak 112 MiB
         machine     1.47 of 2 CPUs busy
-        laptime     its own cost 1.40 ms, 0.02 % of the time (56,262 spans of 19.2 ns)
+        laptime     its own cost 1.40 ms, 0.02 % of the time: 1.08 ms for 56,262 spans
+                    of 19.2 ns, 320 us to write the log
 
         warning: 1,203 spans were dropped because the ring was full; times and shares
           are complete, p95 is not
@@ -163,7 +165,8 @@ fn several_fits_and_their_law() {
         data        12.6 MiB to the model; 0 B read from storage
         memory      peak 112 MiB
         machine     0.919 of 2 CPUs busy
-        laptime     its own cost 1.40 ms, 0.01 % of the time (56,262 spans of 19.2 ns)
+        laptime     its own cost 1.40 ms, 0.01 % of the time: 1.08 ms for 56,262 spans
+                    of 19.2 ns, 320 us to write the log
         law         epoch time = 900 us + 37.4 us × rows   (95 %: 37.1–37.7 us)
 
         verdict: the model is the limit: backward takes 43 % of the time
@@ -298,8 +301,9 @@ fn a_narrow_terminal_folds_stages_and_names_what_it_leaves_out() {
         memory      peak 112 MiB
         machine     1.47 of 2 CPUs busy
         laptime     its own cost 1.40 ms, 0.02 %
-                    of the time (56,262 spans of
-                    19.2 ns)
+                    of the time: 1.08 ms for
+                    56,262 spans of 19.2 ns,
+                    320 us to write the log
 
         warning: 1,203 spans were dropped
           because the ring was full; times and
@@ -444,4 +448,102 @@ fn without_codes(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let first = parts.next().unwrap_or_default().to_owned();
     first + &parts.map(|part| part.split_once('m').map_or("", |(_, rest)| rest)).collect::<String>()
+}
+
+#[test]
+fn evaluation_within_a_pass_and_after_it_have_heads_of_their_own() {
+    let mut report = sample::finished();
+    for epoch in &mut report.epochs {
+        epoch.stages.insert("evaluate".to_owned(), 0.5);
+        epoch.wall_s += 0.5;
+    }
+    insta::assert_snapshot!(epochs::epochs_text(&report, &Style::default()), @r"
+        epoch  wall = fwd  bwd  opt eval rest  eval after  samples/s    loss  val loss
+            1  4.57  1.05 1.89 0.71 0.50 0.43        0.33     24,546   0.410     0.471
+            2  4.20  0.95 1.71 0.64 0.50 0.39        0.30     27,025  0.0512    0.0589
+            3  4.20  0.95 1.71 0.64 0.50 0.39        0.30     27,025  0.0152    0.0175
+        times in s; 3,125 steps an epoch; rest: data, h2d, loss, unaccounted
+        ");
+    report.epochs.iter_mut().for_each(|epoch| epoch.evaluate_s = 0.0);
+    let head = epochs::epochs_text(&report, &Style::default());
+    assert!(head.lines().next().unwrap().matches("eval").count() == 1, "{head}");
+}
+
+#[test]
+fn the_name_of_a_compiled_function_is_whole_where_there_is_room_and_else_in_the_note() {
+    let mut report = sample::finished();
+    for epoch in &mut report.epochs {
+        let computed: f64 = ["forward", "loss", "backward", "optimizer"]
+            .iter()
+            .filter_map(|stage| epoch.stages.remove(*stage))
+            .sum();
+        epoch.stages.insert("train_function".to_owned(), computed);
+    }
+    let text = |width| epochs::epochs_text(&report, &Style { width, ..Style::default() });
+    insta::assert_snapshot!(text(80), @r"
+        epoch  wall = data  h2d train_function rest  eval  samples/s    loss  val loss
+            1  4.07   0.18 0.05           3.81 0.04  0.33     24,546   0.410     0.471
+            2  3.70   0.17 0.04           3.45 0.04  0.30     27,025  0.0512    0.0589
+            3  3.70   0.17 0.04           3.45 0.04  0.30     27,025  0.0152    0.0175
+        times in s; 3,125 steps an epoch; rest: unaccounted
+        ");
+    insta::assert_snapshot!(text(60), @r"
+        epoch  wall = train_f… rest  samples/s    loss  val loss
+            1  4.07       3.81 0.27     24,546   0.410     0.471
+            2  3.70       3.45 0.25     27,025  0.0512    0.0589
+            3  3.70       3.45 0.25     27,025  0.0152    0.0175
+        times in s; 3,125 steps an epoch; rest: data, h2d,
+          unaccounted; train_f…: train_function
+        not shown at this width: eval (--json has all)
+        ");
+}
+
+#[test]
+fn a_summary_shows_three_verdicts_of_fits_and_where_the_others_are() {
+    let mut report = sample::several();
+    let verdict = |fit: u32| laptime_analyse::Finding {
+        fit: Some(fit),
+        verdict: true,
+        ..laptime_analyse::Finding::new("compute_bound", format!("fit {}: computing is the limit", fit + 1))
+    };
+    report.findings = (0..5).map(verdict).collect();
+    report.findings.push(laptime_analyse::Finding::new("start_up", "start-up took 61 % of the run"));
+    let told = |text: String| {
+        text.lines()
+            .filter(|line| line.contains(": ") || line.contains(" more "))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let summary = told(summary_text(&report, KEPT, &Style::default()));
+    let expected = [
+        "verdict: fit 1: computing is the limit",
+        "verdict: fit 2: computing is the limit",
+        "verdict: fit 3: computing is the limit",
+        "also: start-up took 61 % of the run",
+        "2 more in `laptime report`",
+    ];
+    assert_eq!(summary.iter().filter(|line| !line.starts_with("law")).skip(1).collect::<Vec<_>>(), expected);
+    let whole = told(at_80(&report));
+    assert_eq!(whole.iter().filter(|line| line.starts_with("verdict: fit")).count(), 5);
+}
+
+#[test]
+fn the_header_and_the_verdict_round_a_share_alike() {
+    let mut report = sample::finished();
+    let wall: f64 = report.epochs.iter().map(|epoch| epoch.wall_s).sum();
+    let waited: f64 = report.epochs.iter().filter_map(|epoch| epoch.stages.get("data_wait")).sum();
+    let share = report.step_share("data_wait").unwrap();
+    assert!((share - waited / wall).abs() < 1e-9);
+    let first = |report: &laptime_analyse::Report| {
+        summary_text(report, KEPT, &Style::default()).lines().next().unwrap().to_owned()
+    };
+    assert!(
+        first(&report).ends_with(&format!("waiting for data {}", units::percent(share))),
+        "{}",
+        first(&report)
+    );
+    for epoch in &mut report.epochs {
+        epoch.stages.insert("prepare".to_owned(), epoch.wall_s * 4.0);
+    }
+    assert!(first(&report).ends_with("preparing batches 80 %"), "{}", first(&report));
 }

@@ -8,12 +8,15 @@ use super::facts::used_text;
 use super::ledger::ledger_text;
 use super::profile::profile_summary;
 use super::ranks::ranks_text;
-use super::report::{ended, epochs_done, explained, not_kept, status_word, verdict, warnings, why};
+use super::report::{Excerpt, ended, epochs_done, explained, not_kept, status_word, verdict, warnings, why};
 use super::style::{Emphasis, Style};
 use super::units;
 use super::workers::loader_line;
 
 use super::wrap::{shortened, shown, wrapped};
+
+/// What a summary shows of the findings.
+const IN_SUMMARY: Excerpt = Excerpt { most: 3, more: "in `laptime report`" };
 
 /// The summary as text, its tables apart by an empty line. `kept` is where the run is kept on disk.
 pub(crate) fn summary_text(report: &Report, kept: Option<&str>, style: &Style) -> String {
@@ -21,7 +24,7 @@ pub(crate) fn summary_text(report: &Report, kept: Option<&str>, style: &Style) -
         if report.epochs.is_empty() { without_epochs(report, style) } else { epochs_text(report, style) };
     let conclusion = [
         warnings(report, style),
-        verdict(report, style),
+        verdict(report, &IN_SUMMARY, style),
         law_line(report).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
         loader_line(report).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
         ended(&ending(report, kept, style)),
@@ -39,8 +42,7 @@ fn title(report: &Report, style: &Style) -> String {
     words.extend((report.run.status != Status::Finished).then(|| status.to_owned()));
     words.extend((!report.fits.is_empty()).then(|| epochs_done(report)));
     words.push(units::duration(report.wall_s));
-    let waiting = waiting(report).map(|share| format!("   waiting for data {}", units::percent(share)));
-    let text = format!("{}{}", words.join("  "), waiting.unwrap_or_default());
+    let text = format!("{}{}", words.join("  "), late(report).unwrap_or_default());
     let mut lines: Vec<String> =
         wrapped(&text, style.width, "", "  ").iter().map(|line| style.fitted(line)).collect();
     if let Some(first) = lines.first_mut()
@@ -53,11 +55,14 @@ fn title(report: &Report, style: &Style) -> String {
     ended(&lines)
 }
 
-/// The share of the passes that waits for data.
-fn waiting(report: &Report) -> Option<f64> {
-    let passes: f64 = report.epochs.iter().map(|epoch| epoch.wall_s).sum();
-    let waited: f64 = report.epochs.iter().filter_map(|epoch| epoch.stages.get("data_wait")).sum();
-    (passes > 0.0).then(|| waited / passes)
+/// The share of a step until its batch is ready: waited for, or prepared in the loop where that takes longer.
+fn late(report: &Report) -> Option<String> {
+    let (waiting, preparing) = (report.step_share("data_wait")?, report.step_share("prepare")?);
+    let (what, share) = match preparing > waiting {
+        true => ("preparing batches", preparing),
+        false => ("waiting for data", waiting),
+    };
+    Some(format!("   {what} {}", units::percent(share)))
 }
 
 /// What the fits of a script that trains on several sizes tell together.

@@ -18,7 +18,10 @@ pub(crate) fn loader_line(report: &Report) -> Option<String> {
         false => String::new(),
     };
     let (fetch, collate) = (units::duration(dataset + transform), units::duration(collate));
-    let workers = units::counted(at_once(report), "loader worker");
+    let workers = match at_once(report) {
+        1 => "loader worker".to_owned(),
+        number => units::counted(number, "loader worker"),
+    };
     (batches > 0).then(|| format!("inside the {workers}, per batch: fetch {fetch}{parts}, collate {collate}"))
 }
 
@@ -50,9 +53,29 @@ fn stages_line(report: &Report) -> Option<String> {
     }
     let told = stages.iter().map(|(stage, seconds, count)| {
         let mean = units::duration(seconds / *count as f64);
-        format!("{} {mean} ({} times)", stage_name(stage), units::count(*count))
+        match count {
+            1 => format!("{} {mean} (once)", stage_name(stage)),
+            count => format!("{} {mean} ({} times)", stage_name(stage), units::count(*count)),
+        }
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty())
         .then(|| format!("in {}: {}", units::counted(workers.len() as u64, "worker"), told.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn what_happened_once_is_not_said_to_have_happened_one_times() {
+        let mut report = sample::with_workers();
+        let workers = report.workers.as_mut().unwrap();
+        workers.truncate(1);
+        workers[0].ledger.retain(|row| row.stage != "fetch");
+        workers[0].ledger[0].count = 1;
+        let line = workers_line(&report).unwrap();
+        assert_eq!(line, "in 1 worker: transform 38.0 s (once), collate 9.00 ms (1,000 times)");
+    }
 }

@@ -1,6 +1,7 @@
 //! Sentences that keep to the width of the terminal.
 
 use laptime_core::display_name;
+use laptime_core::units::UNKNOWN;
 
 /// Text from outside as one line that is safe to show.
 pub(crate) fn shown(text: &str) -> String {
@@ -59,10 +60,11 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
     letters.chunks(width.max(8)).map(|piece| piece.iter().collect()).collect()
 }
 
-/// When `word` is a unit, takes its number off the end of the line, to go with it to the next.
+/// When `word` is a unit, or stands for a value that is not known, takes the number or the name before it off
+/// the end of the line, to go with it to the next.
 fn carried_number(line: &mut String, word: &str) -> String {
     let unit = word.trim_end_matches([';', ',', '.', ':', ')']);
-    if !["ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "×"].contains(&unit) {
+    if !["ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "×", UNKNOWN].contains(&unit) {
         return String::new();
     }
     match line.rfind(' ') {
@@ -84,6 +86,7 @@ mod tests {
     #[test]
     fn a_number_stays_with_its_unit() {
         assert_eq!(wrapped("took about 12.4 ms", 16, "", ""), ["took about", "12.4 ms"]);
+        assert_eq!(wrapped("first 4.06 s   steady –", 21, "", ""), ["first 4.06 s", "steady –"]);
     }
 
     #[test]
