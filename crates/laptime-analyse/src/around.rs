@@ -6,14 +6,15 @@ use laptime_core::units::{duration, percent};
 use crate::report::{Finding, LedgerRow, Report};
 use crate::wording::how_often;
 
-/// From this share of the run on it is worth a word.
-const WORTH_A_WORD: f64 = 0.2;
+/// From this share of the run and this many seconds on it is worth a word: nobody waits for less.
+const WORTH_A_WORD: (f64, f64) = (0.2, 0.5);
 
 /// Start-up, evaluation and checkpoints that take much of the run, from the largest.
 pub(crate) fn around(report: &Report) -> Vec<Finding> {
     let found = [start_up(report), repeated(report, "evaluate"), repeated(report, "checkpoint")];
     let mut found: Vec<(f64, Finding)> = found.into_iter().flatten().collect();
-    found.retain(|(share, _)| *share >= WORTH_A_WORD);
+    let (share, seconds) = WORTH_A_WORD;
+    found.retain(|(spent, _)| *spent >= share && spent * report.wall_s >= seconds);
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     found.into_iter().map(|(_, finding)| finding).collect()
 }

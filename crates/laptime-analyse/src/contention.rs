@@ -40,16 +40,15 @@ impl<'a> Contention<'a> {
         (sampled_s >= SHORTEST_S).then_some(Self { report, machine, sampled_s, switches_per_s })
     }
 
-    /// The finding, where the threads waited enough to matter; `steps` says what they do with the CPUs.
-    pub(crate) fn finding(&self, steps: &str) -> Option<Finding> {
+    /// The finding, where the threads waited enough to matter, after these words.
+    pub(crate) fn finding(&self, words: &str) -> Option<Finding> {
         if !self.on_cpu() || !self.is_crowded() {
             return None;
         }
         let waits = self.waiting().map_or_else(String::new, |share| {
             format!(" wait for one {} of the time they could run", percent(share))
         });
-        let text =
-            format!("contention is the limit: {}{waits}{}{}{steps}", self.who(), self.signs(), self.hint());
+        let text = format!("{words}: {}{waits}{}{}", self.who(), self.signs(), self.hint());
         Some(Finding::new("contended", text))
     }
 

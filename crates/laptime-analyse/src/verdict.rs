@@ -87,16 +87,17 @@ fn put_contention(
 ) {
     let Some(seen) = Contention::seen(report, run, timebase) else { return };
     let computing = found.iter().all(|finding| finding.id == "compute_bound");
-    let steps = match computing {
-        true => format!("; computing takes {} of each step", percent(shares.computing_sum())),
-        false => String::new(),
-    };
-    let Some(finding) = seen.finding(&steps) else { return };
-    match Limit::of(shares) {
-        _ if computing => *found = vec![Finding { verdict: true, ..finding }],
-        Limit::Data | Limit::Prepare | Limit::Communication => found.push(finding),
-        _ => found.insert(0, Finding { verdict: true, ..finding }),
+    let beside = matches!(Limit::of(shares), Limit::Data | Limit::Prepare | Limit::Communication);
+    let words = if beside && !computing { "the CPUs are contended, too" } else { "contention is the limit" };
+    let Some(mut finding) = seen.finding(words) else { return };
+    if computing {
+        let share = percent(shares.computing_sum());
+        finding.text.push_str(&format!("; computing takes {share} of each step"));
+        found.clear();
     }
+    finding.verdict = computing || !beside;
+    let at = if finding.verdict { 0 } else { found.len() };
+    found.insert(at, finding);
 }
 
 fn too_little(report: &Report, process: &Process) -> Option<Finding> {

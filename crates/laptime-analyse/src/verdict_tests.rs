@@ -230,9 +230,13 @@ struct Watched {
 
 /// A minute of steps that compute, watched from outside.
 fn watched(watched: Watched, meta: RunMeta) -> Report {
+    watched_steps(&COMPUTING, watched, meta)
+}
+
+fn watched_steps(step: &[(StageId, u64)], watched: Watched, meta: RunMeta) -> Report {
     let mut script = Script::new();
     script.pass(2_000 * MS);
-    train(&mut script, torch(), 600, &COMPUTING);
+    train(&mut script, torch(), 600, step);
     script.close();
     let facts = ProcessFacts { role: Role::Supervisor, ns_per_tick: 1.0, ..ProcessFacts::default() };
     let mut log = vec![Record::Process(facts)];
@@ -289,6 +293,15 @@ fn threads_that_hardly_wait_leave_the_verdict_to_the_steps() {
     let gpu = Watched { cpu: 900, wait: Some(900), busy: 2_000, pressure: 900, ..Watched::default() };
     let meta = RunMeta { device: Some("cuda:0".into()), ..RunMeta::default() };
     assert_eq!(ids(&watched(gpu, meta)), ["compute_bound"]);
+}
+
+#[test]
+fn contention_beside_slow_loading_is_one_more_thing_to_know() {
+    let crowd = Watched { cpu: 1_980, wait: Some(2_020), busy: 2_000, pressure: 950, ..Watched::default() };
+    let report = watched_steps(&WAITING, crowd, RunMeta::default());
+    assert_eq!(ids(&report), ["data_bound", "contended"]);
+    assert!(report.findings[1].text.starts_with("the CPUs are contended, too: 4 busy threads on 2 CPUs"));
+    assert!(!report.findings[1].verdict);
 }
 
 #[test]

@@ -230,6 +230,8 @@ fn own_cost(report: &Report) -> String {
         format!("{all} for {spans} of {}", units::duration(ns * 1e-9))
     }));
     parts.extend(cost.flusher_cpu_s.map(|cpu| format!("{} to write the log", units::duration(cpu))));
+    let uncounted = cost.span_cost_ns.is_none() && cost.spans > 0;
+    parts.extend(uncounted.then(|| format!("{spans} not counted in")));
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
     format!("its own cost {seconds}, {share} of the time{parts}")
 }
