@@ -17,12 +17,14 @@ mod lap_choice;
 mod laps;
 mod law;
 mod ledger;
+mod origin;
 mod outlook;
 mod process;
 mod profile;
 mod ranks;
 mod report;
 pub mod scaling;
+mod start_up;
 mod statistics;
 mod steady;
 mod step_series;
@@ -35,6 +37,7 @@ mod target;
 mod thread;
 mod time_left;
 mod totals;
+mod trainers;
 mod utc;
 mod verdict;
 mod window;
@@ -57,6 +60,8 @@ mod script;
 mod story_tests;
 #[cfg(test)]
 mod supervised_tests;
+#[cfg(test)]
+mod trainer_tests;
 #[cfg(test)]
 mod window_tests;
 
