@@ -73,6 +73,7 @@ pub(crate) fn part(process: &Process) -> Part {
     let loads = || process.names.known("fetch") && process.names.known("collate");
     match process.facts.parent {
         None => Part::Rank,
+        Some(_) if process.trains() => Part::Trainer,
         Some(_) if process.facts.worker.is_some() || loads() => Part::LoaderWorker,
         Some(_) => Part::Process,
     }

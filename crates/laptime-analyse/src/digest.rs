@@ -9,9 +9,11 @@ use crate::process::Process;
 use crate::profile::{self, ProfileFold, ProfileStacks};
 use crate::ranks::{ranks, slowest, uneven};
 use crate::report::{REPORT_SCHEMA, Report, RunSummary};
+use crate::start_up::start_up;
 use crate::summary;
 use crate::supervised::Supervised;
 use crate::thread::thread;
+use crate::trainers::{add_up, trainers};
 use crate::utc::rfc3339;
 use crate::verdict;
 use crate::workers::workers;
@@ -19,7 +21,7 @@ use crate::workers::workers;
 /// A run, folded record by record in memory that grows with its epochs but not with its spans or steps.
 ///
 /// Records come in the order a reader yields them; [`Record::Process`] opens the log of a process. The
-/// report is about the process of lowest rank; where a supervisor watched the command, the run's wall time
+/// report is about the process of lowest rank, or one it started that trains in its place; where a supervisor watched the command, the run's wall time
 /// and status are what it saw.
 ///
 /// ```
@@ -97,6 +99,10 @@ impl Digest {
         let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
         let mut report = report(&run.meta(&self.meta, &self.processes), &run, self.lap);
         report.workers = workers(&self.processes);
+        report.trainers = trainers(run.process, &self.processes);
+        if let (Some(steps), Some(trainers)) = (&mut report.steps, &report.trainers) {
+            add_up(steps, trainers);
+        }
         report.profile = profile::summary(&self.profiles, &self.profile_stacks());
         report.ranks = ranks(&self.processes);
         report.slowest_rank = report.ranks.as_deref().and_then(slowest);
@@ -115,6 +121,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
     let trainings = summary::trainings(process, &timebase, lap);
     let stepping = process.stepping_lane().map(|lane| lane.number);
     let others = process.lanes.values().filter(|lane| Some(lane.number) != stepping);
+    let started = start_up(run, &ledger);
     let mut report = Report {
         schema: REPORT_SCHEMA,
         run: run_summary(meta, run),
@@ -125,6 +132,8 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
         epochs: trainings.laps,
         stretches: trainings.stretches,
         steps: summary::steps(process, &timebase),
+        start_up: started,
+        trainers: None,
         ranks: None,
         slowest_rank: None,
         workers: None,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use laptime_core::Timebase;
 
 use crate::fit::Fit;
+use crate::lap_choice::chosen;
 use crate::process::Process;
 use crate::report::Law;
 use crate::scaling::{Axis, Model, Point, ScalingLaw};
@@ -13,9 +14,10 @@ use crate::statistics::mean;
 /// The law through the fits of a process; `None` unless they differ in exactly one number and vary enough
 /// to put an interval around the line.
 pub(crate) fn law(process: &Process, timebase: &Timebase) -> Option<Law> {
-    let fits: Vec<&Fit> = process.fits.values().filter(|fit| fit.complete_epochs().count() > 0).collect();
+    let has_laps = |fit: &&Fit| fit.complete_epochs().count() > 0 || fit.is_by_steps();
+    let fits: Vec<&Fit> = process.fits.values().filter(has_laps).collect();
     let (name, xs) = differing(&fits)?;
-    let per_epoch = name == "rows";
+    let per_epoch = name == "rows" && fits.iter().all(|fit| !fit.is_by_steps());
     let points = fits.iter().zip(xs).map(|(fit, x)| point(fit, x, per_epoch, timebase));
     let points: Vec<Point> = points.collect::<Option<_>>()?;
     let axis = axis(&name);
@@ -82,14 +84,17 @@ fn values(fit: &Fit) -> BTreeMap<String, String> {
     values
 }
 
-/// Times of the epochs or their steps; the first epoch pays for warm-up and counts only when alone.
+/// Times of the epochs or of the steps of laps; the first epoch pays for warm-up and counts only when alone.
 fn point(fit: &Fit, x: f64, per_epoch: bool, timebase: &Timebase) -> Option<Point> {
     let times = fit.complete_epochs().filter_map(|epoch| {
         let whole = timebase.seconds(epoch.wall(epoch.began));
         let step = || timebase.seconds(epoch.tally.time) / epoch.tally.steps as f64;
         if per_epoch { Some(whole) } else { (epoch.tally.steps > 0).then(step) }
     });
-    let times: Vec<f64> = times.collect();
+    let windows = chosen(&fit.laps, fit.laps.parts(None), None, true);
+    let windows = windows.iter().map(|window| &window.tally).filter(|tally| tally.steps > 0);
+    let of_windows = windows.map(|tally| timebase.seconds(tally.time) / tally.steps as f64);
+    let times: Vec<f64> = if fit.is_by_steps() { of_windows.collect() } else { times.collect() };
     let settled = if times.len() > 1 { &times[1..] } else { &times[..] };
     (!settled.is_empty()).then(|| Point::new(x, settled))
 }

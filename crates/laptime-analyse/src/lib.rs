@@ -22,6 +22,7 @@ mod law;
 mod ledger;
 mod limit;
 mod machine;
+mod origin;
 mod outlook;
 mod process;
 mod profile;
@@ -29,6 +30,7 @@ mod ranks;
 mod report;
 pub mod scaling;
 mod shares;
+mod start_up;
 mod statistics;
 mod steady;
 mod step_series;
@@ -41,6 +43,7 @@ mod target;
 mod thread;
 mod time_left;
 mod totals;
+mod trainers;
 mod utc;
 mod verdict;
 mod window;
@@ -63,6 +66,8 @@ mod script;
 mod story_tests;
 #[cfg(test)]
 mod supervised_tests;
+#[cfg(test)]
+mod trainer_tests;
 #[cfg(test)]
 mod verdict_tests;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::lane::Lane;
 use crate::ledger::{Extent, StageNames};
 use crate::outlook;
 use crate::report::{Overhead, Warning};
+use crate::start_up::Imports;
 use crate::step_series::StepSeries;
 use crate::stretch::shortest;
 use crate::tally::Step;
@@ -34,6 +35,8 @@ pub(crate) struct Process {
     pub(crate) fits: BTreeMap<u32, Fit>,
     /// Steps outside any fit.
     pub(crate) loose_steps: StepSeries,
+    /// What it imported before its first fit.
+    pub(crate) imports: Imports,
     /// What its probes read and its code counted.
     pub(crate) gauges: Gauges,
     /// What its anchors say.
@@ -58,7 +61,7 @@ impl Process {
             Record::Stage { stage, name } => self.names.learn(*stage, name),
             Record::Thread { lane, name, started } => self.take_thread(*lane, name, *started),
             Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().learn(facts),
-            Record::Import { .. } => {}
+            Record::Import { name, length } => self.imports.take(name, *length),
             Record::Event { lane, event } => self.take_event(*lane, event),
             Record::State(state) => self.take_state(state),
             Record::Sample(sample) => self.take_sample(sample),
@@ -249,6 +252,11 @@ impl Process {
                 self.fits.get(&fit).and_then(|fit| outlook::time_left_at_end(self, fit, &timebase));
             self.fits.entry(fit).or_default().laps.stretches.predict(time_left);
         }
+    }
+
+    /// Whether it takes steps of a training.
+    pub(crate) fn trains(&self) -> bool {
+        self.fits.values().any(|fit| fit.steps.sum.steps > 0)
     }
 
     /// Whether any training began.

@@ -60,35 +60,73 @@ pub(crate) fn uneven(ranks: &[RankSummary]) -> Option<Finding> {
 }
 
 fn rank_summary(rank: u32, run: &Supervised<'_>) -> RankSummary {
-    let timebase = run.process.timebase();
     let (wall_s, ledger) = run.ledger();
-    let steps = summary::steps(run.process, &timebase);
-    let laps = summary::trainings(run.process, &timebase, None).laps;
+    let laps = Laps::of(run.process);
     RankSummary {
         rank,
         status: run.status(),
         wall_s,
         ledger,
-        steps: steps.map_or(0, |steps| steps.count),
-        samples_per_s: steps.and_then(|steps| steps.samples_per_s),
-        work_s: work_s(&laps),
-        work_error_s: work_error_s(&laps),
+        steps: laps.steps,
+        samples: laps.samples,
+        samples_per_s: laps.samples_per_s(),
+        work_s: laps.work_s(),
+        work_error_s: laps.work_error_s(),
     }
 }
 
-/// Mean time of a step in the passes, without communication.
-fn work_s(epochs: &[EpochSummary]) -> Option<f64> {
-    let steps: u64 = epochs.iter().map(|epoch| epoch.steps).sum();
-    let stages = epochs.iter().flat_map(|epoch| &epoch.stages);
-    let work: f64 = stages.filter(|(stage, _)| *stage != "communication").map(|(_, seconds)| seconds).sum();
-    (steps > 0).then(|| work / steps as f64)
+/// What all laps of a process come to: the same steps and samples that its table of laps has.
+pub(crate) struct Laps {
+    pub(crate) steps: u64,
+    pub(crate) samples: u64,
+    tokens: u64,
+    wall_s: f64,
+    communication_s: f64,
+    /// Mean time of a step in each lap, without communication.
+    works: Vec<f64>,
 }
 
-/// The standard error of that mean, by how it varies between epochs.
-fn work_error_s(epochs: &[EpochSummary]) -> Option<f64> {
-    let works: Vec<f64> = epochs.iter().filter_map(|epoch| work_s(std::slice::from_ref(epoch))).collect();
-    let error = variance(&works)? / works.len() as f64;
-    (works.len() > 2).then(|| error.sqrt())
+impl Laps {
+    /// Adds up the laps of a process.
+    pub(crate) fn of(process: &Process) -> Self {
+        let laps = summary::trainings(process, &process.timebase(), None).laps;
+        let sum = |of: fn(&EpochSummary) -> u64| laps.iter().map(of).fold(0, u64::saturating_add);
+        Self {
+            steps: sum(|lap| lap.steps),
+            samples: sum(|lap| lap.samples),
+            tokens: sum(|lap| lap.tokens.unwrap_or(0)),
+            wall_s: laps.iter().map(|lap| lap.wall_s).sum(),
+            communication_s: laps.iter().filter_map(|lap| lap.stages.get("communication")).sum(),
+            works: laps.iter().filter_map(work_of).collect(),
+        }
+    }
+
+    /// Samples a second of the laps.
+    pub(crate) fn samples_per_s(&self) -> Option<f64> {
+        summary::rate(self.samples, self.wall_s)
+    }
+
+    /// Tokens a second of the laps.
+    pub(crate) fn tokens_per_s(&self) -> Option<f64> {
+        summary::rate(self.tokens, self.wall_s)
+    }
+
+    /// The standard error of the mean time of a step, by how it varies between laps.
+    fn work_error_s(&self) -> Option<f64> {
+        let error = variance(&self.works)? / self.works.len() as f64;
+        (self.works.len() > 2).then(|| error.sqrt())
+    }
+
+    /// Mean time of a step, without communication.
+    pub(crate) fn work_s(&self) -> Option<f64> {
+        (self.steps > 0).then(|| (self.wall_s - self.communication_s) / self.steps as f64)
+    }
+}
+
+/// Mean time of a step of one lap, without communication.
+fn work_of(lap: &EpochSummary) -> Option<f64> {
+    let communication = lap.stages.get("communication").copied().unwrap_or(0.0);
+    (lap.steps > 0).then(|| (lap.wall_s - communication) / lap.steps as f64)
 }
 
 #[cfg(test)]

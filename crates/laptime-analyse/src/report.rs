@@ -33,6 +33,11 @@ pub struct Report {
     pub stretches: Vec<EpochSummary>,
     /// Statistics of the steps of all fits; absent when no step ended.
     pub steps: Option<StepStatistics>,
+    /// What came before the first fit; absent where nothing was trained.
+    pub start_up: Option<StartUp>,
+    /// Every process that trains, where several of one rank do; absent when each is alone. The report is about
+    /// the one with the most steps.
+    pub trainers: Option<Vec<TrainerSummary>>,
     /// Every rank that recorded; absent when the training is alone.
     pub ranks: Option<Vec<RankSummary>>,
     /// The rank that works longest on a step, so that the others wait for it.
@@ -302,9 +307,9 @@ pub struct StepStatistics {
     pub p50_s: f64,
     /// 95th percentile, seconds.
     pub p95_s: f64,
-    /// Samples a second over the steps' own time.
+    /// Samples a second over the steps' own time; where several trainers work side by side, of all of them.
     pub samples_per_s: Option<f64>,
-    /// Tokens a second over the steps' own time; absent where the input has none.
+    /// Tokens a second in the same way; absent where the input has none.
     pub tokens_per_s: Option<f64>,
 }
 
@@ -319,14 +324,65 @@ pub struct RankSummary {
     pub wall_s: f64,
     /// Exclusive time of its stages; adds up to `wall_s`.
     pub ledger: Vec<LedgerRow>,
-    /// Steps that ended.
+    /// Steps of its laps.
     pub steps: u64,
-    /// Samples a second over the steps' own time.
+    /// Samples of its laps.
+    pub samples: u64,
+    /// Samples a second of its laps.
     pub samples_per_s: Option<f64>,
     /// Mean time of a step without communication, in which it waits for the others; seconds.
     pub work_s: Option<f64>,
     /// Standard error of that mean, by how it varies between epochs; absent with fewer than three.
     pub work_error_s: Option<f64>,
+}
+
+/// One of several processes of a rank that train.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrainerSummary {
+    /// Process id.
+    pub pid: u32,
+    /// The rank it belongs to.
+    pub rank: u32,
+    /// How it stands.
+    pub status: Status,
+    /// From its begin to its end, seconds.
+    pub wall_s: f64,
+    /// Exclusive time of its stages; adds up to `wall_s`.
+    pub ledger: Vec<LedgerRow>,
+    /// Steps of its laps.
+    pub steps: u64,
+    /// Samples of its laps.
+    pub samples: u64,
+    /// Samples a second of its laps.
+    pub samples_per_s: Option<f64>,
+    /// Tokens a second of its laps; absent where the input has none.
+    pub tokens_per_s: Option<f64>,
+    /// Mean time of a step without communication, seconds.
+    pub work_s: Option<f64>,
+    /// Whether it trained at the same time as the one the report is about, so that their throughput adds up.
+    pub side_by_side: bool,
+}
+
+/// What a run does before its first fit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StartUp {
+    /// From the run's start to the first fit, seconds.
+    pub seconds: f64,
+    /// Importing modules, seconds.
+    pub imports_s: f64,
+    /// The slowest of those, the slowest first.
+    pub imports: Vec<ImportTime>,
+    /// The rest: reading data, building the model, seconds.
+    pub preparation_s: f64,
+}
+
+/// One module that was imported, outside any other import.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ImportTime {
+    /// Its name.
+    pub name: String,
+    /// How long it took, what it imported itself included.
+    pub seconds: f64,
 }
 
 /// One loader worker.
@@ -490,6 +546,8 @@ pub struct Death {
 pub enum Part {
     /// It is a rank's own: it trains.
     Rank,
+    /// It trains beside its rank's own, or in its place.
+    Trainer,
     /// It loads data for one that trains.
     LoaderWorker,
     /// It recorded beside its rank's own.

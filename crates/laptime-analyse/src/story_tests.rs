@@ -371,3 +371,73 @@ fn a_ledger_of_a_later_lane_begins_with_start_up() {
     near(row(&report, "between_epochs"), 0.005);
     near(row(&report, "unaccounted"), 0.0);
 }
+
+#[test]
+fn start_up_tells_imports_from_preparation_and_names_the_slowest() {
+    let mut script = Script::new();
+    script.pass(100 * MS).stage(StageId::IMPORTS, 900 * MS).pass(200 * MS);
+    for (name, ms) in [("numpy", 100), ("torch", 700), ("pandas", 60), ("torch", 40)] {
+        script.records.push(Record::Import { name: name.into(), length: Ticks(ms * MS) });
+    }
+    train(&mut script, FitFacts::default(), 1, 20, &COMPUTING);
+    let report = script.close().report();
+    let start_up = report.start_up.as_ref().unwrap();
+    near(start_up.seconds, 1.205);
+    near(start_up.imports_s, 0.9);
+    near(start_up.preparation_s, 0.305);
+    let named: Vec<&str> = start_up.imports.iter().map(|import| import.name.as_str()).collect();
+    assert_eq!(named, ["torch", "numpy", "pandas"]);
+    near(start_up.imports[0].seconds, 0.74);
+    near(row(&report, "imports"), 0.9);
+    near(row(&report, "start_up"), 0.305);
+    assert_eq!(Script::new().close().report().start_up, None);
+}
+
+#[test]
+fn frameworks_and_device_are_those_of_the_fits() {
+    let fit = |framework: &str, version: Option<&str>, device: &str| FitFacts {
+        framework: Some(framework.into()),
+        framework_version: version.map(str::to_owned),
+        device: Some(device.into()),
+        ..FitFacts::default()
+    };
+    let mut script = Script::new();
+    for facts in
+        [fit("torch", Some("2.15.0"), "cpu"), fit("torch", Some("2.15.0"), "cpu"), fit("keras", None, "cpu")]
+    {
+        train(&mut script, facts, 1, 2, &COMPUTING);
+    }
+    let known = RunMeta { frameworks: vec!["torch".into(), "jax".into()], ..RunMeta::default() };
+    let run = script.close().report_of(known).run;
+    assert_eq!(run.frameworks, ["torch 2.15.0", "keras", "jax"]);
+    assert_eq!(run.device.as_deref(), Some("cpu"));
+    assert_eq!(
+        script.report_of(RunMeta { device: Some("cuda".into()), ..RunMeta::default() }).run.device.as_deref(),
+        Some("cuda")
+    );
+}
+
+#[test]
+fn steps_outside_the_epochs_of_a_fit_are_in_no_number() {
+    let mut script = Script::new();
+    script.fit(FitFacts::default()).step(&COMPUTING, 8).epoch().step(&COMPUTING, 8).end_epoch();
+    let report = script.pass(MS).step(&COMPUTING, 8).end_fit().close().report();
+    assert_eq!((report.steps.unwrap().count, report.fits[0].steps), (1, 1));
+    assert_eq!(report.epochs.iter().map(|epoch| epoch.steps).sum::<u64>(), 1);
+}
+
+#[test]
+fn fits_without_epochs_that_differ_in_batch_give_a_law_of_the_step() {
+    let mut script = Script::new();
+    for batch in [10, 20, 40_u64] {
+        script.fit_of_steps(FitFacts { batch: Some(batch), ..FitFacts::default() });
+        for step in 0..40 {
+            script.step(&[(StageId::FORWARD, MS + batch * MS / 10 + step % 3 * MS / 100)], batch as u32);
+            script.between_steps();
+        }
+        script.end_fit();
+    }
+    let law = script.close().report().law.unwrap();
+    assert_eq!((law.x.as_str(), law.y.as_str()), ("batch", "step_s"));
+    assert!(law.slope.low < 1e-4 && 1e-4 < law.slope.high, "{law:?}");
+}

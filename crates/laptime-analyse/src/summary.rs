@@ -259,7 +259,8 @@ fn epoch_times(fit: &Fit, timebase: &Timebase) -> EpochTimes {
     }
 }
 
-fn rate(amount: u64, seconds: f64) -> Option<f64> {
+/// How much there was in a second; `None` where there was nothing.
+pub(crate) fn rate(amount: u64, seconds: f64) -> Option<f64> {
     (amount > 0 && seconds > 0.0).then(|| amount as f64 / seconds)
 }
 

@@ -5,6 +5,7 @@ use laptime_core::{Role, RunMeta, StageId, Status, Ticks, Timebase};
 use crate::gauges::Gauges;
 use crate::lane::Lane;
 use crate::ledger::{Extent, rows, run_totals};
+use crate::origin;
 use crate::process::Process;
 use crate::report::{LedgerRow, MachineUse, Memory, Transfer, Warning};
 use crate::totals::Totals;
@@ -15,6 +16,8 @@ pub(crate) struct Supervised<'a> {
     /// Whose ledger is the run's; the supervisor itself where the command recorded nothing.
     pub(crate) process: &'a Process,
     supervisor: Option<&'a Process>,
+    /// The rank's own process, where another trains in its place.
+    host: Option<&'a Process>,
     /// Everything else of the run, where other ranks have supervisors of their own.
     all: &'a [Process],
 }
@@ -31,19 +34,22 @@ impl<'a> Supervised<'a> {
         // Where every rank's own log is lost, whoever recorded tells what is known.
         let trainer = trainer.or_else(|| ranks.min_by_key(|process| process.facts.rank));
         let process = trainer.or_else(|| supervisors(processes).min_by_key(|process| process.facts.rank))?;
-        Some(Self { process, supervisor: supervisor_of(process.facts.rank, processes), all: processes })
+        let rank = process.facts.rank;
+        let host = host_of(process, processes);
+        Some(Self { process, supervisor: supervisor_of(rank, processes), host, all: processes })
     }
 
     /// One rank of a run, with the supervisor it has for itself.
     pub(crate) fn of_rank(rank: u32, processes: &'a [Process]) -> Option<Self> {
         let supervisor = supervisors(processes).find(|process| process.facts.rank == rank);
         let supervisor = supervisor.filter(|_| supervisors(processes).count() > 1);
-        Some(Self { process: trainer_of(rank, processes)?, supervisor, all: &[] })
+        let process = trainer_of(rank, processes)?;
+        Some(Self { process, supervisor, host: host_of(process, processes), all: &[] })
     }
 
     /// A process that nobody waits for.
     pub(crate) fn alone(process: &'a Process) -> Self {
-        Self { process, supervisor: None, all: &[] }
+        Self { process, supervisor: None, host: None, all: &[] }
     }
 
     /// Whether a command was watched that said nothing of itself.
@@ -55,13 +61,15 @@ impl<'a> Supervised<'a> {
     /// process itself tells. A run of several ranks runs as long as one does, and one that failed decides.
     pub(crate) fn status(&self) -> Status {
         let witnessed = self.supervisors().filter(is_witness).map(Process::status);
-        witnessed.max_by_key(|status| weight(*status)).unwrap_or_else(|| self.process.status())
+        let own = || self.host.unwrap_or(self.process).status();
+        witnessed.max_by_key(|status| weight(*status)).unwrap_or_else(own)
     }
 
     /// Why it did not finish: in its own words where it had any, else how it ended.
     pub(crate) fn message(&self) -> Option<String> {
         let words = |process: &Process| process.closed.as_ref()?.1.message.clone();
-        let (own, status) = (words(self.process), self.status());
+        let own = words(self.process).or_else(|| self.host.and_then(words));
+        let status = self.status();
         let decided = |process: &&Process| process.status() == status;
         own.or_else(|| self.supervisor.filter(decided).and_then(words)).or_else(|| {
             let other =
@@ -78,7 +86,7 @@ impl<'a> Supervised<'a> {
     /// From just before the command's start to its reaping, or to the last instant known.
     pub(crate) fn extent(&self) -> Extent {
         let own = self.process.extent();
-        let Some(outer) = self.supervisor.map(Process::extent) else { return own };
+        let Some(outer) = self.supervisor.or(self.host).map(Process::extent) else { return own };
         let end = if outer.finished { outer.end } else { outer.end.max(own.end) };
         Extent { started: outer.started.min(own.started), end, finished: outer.finished || own.finished }
     }
@@ -152,11 +160,12 @@ impl<'a> Supervised<'a> {
         Some((of(self.supervisor.unwrap_or(self.process)), of(self.process)))
     }
 
-    /// What is missing or doubtful in either log; both saw the same clock.
+    /// What is missing or doubtful in any of their logs; all saw the same clock.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut warnings = self.process.warnings();
-        if let Some(supervisor) = self.supervisor.filter(|_| !self.recorded_nothing()) {
-            let troubles = supervisor.warnings();
+        let supervisor = self.supervisor.filter(|_| !self.recorded_nothing());
+        for other in supervisor.into_iter().chain(self.host) {
+            let troubles = other.warnings();
             warnings.extend(troubles.into_iter().filter(|one| matches!(one, Warning::Trouble { .. })));
         }
         warnings
@@ -166,12 +175,13 @@ impl<'a> Supervised<'a> {
     pub(crate) fn meta(&self, meta: &RunMeta, processes: &[Process]) -> RunMeta {
         let ranks = processes.iter().filter(|process| process.facts.role == Role::Trainer);
         let highest = ranks.map(|process| process.facts.rank.saturating_add(1)).max().unwrap_or(1);
-        let told = self.process.facts.told.as_deref().cloned().unwrap_or_default();
-        let empty = meta.frameworks.is_empty();
+        let told = |process: &Process| process.facts.told.as_deref().cloned();
+        let told = told(self.process).or_else(|| self.host.and_then(told)).unwrap_or_default();
+        let known = if meta.frameworks.is_empty() { &told.frameworks } else { &meta.frameworks };
         RunMeta {
             ranks: meta.ranks.max(highest).max(told.ranks),
-            frameworks: if empty { told.frameworks } else { meta.frameworks.clone() },
-            device: meta.device.clone().or(told.device),
+            frameworks: origin::frameworks(known, processes),
+            device: meta.device.clone().or(told.device).or_else(|| origin::device(processes)),
             threads: meta.threads.or(told.threads),
             engine: meta.engine.clone().or(told.engine),
             ..meta.clone()
@@ -189,18 +199,32 @@ fn supervisor_of(rank: u32, processes: &[Process]) -> Option<&Process> {
     own.or_else(|| supervisors(processes).min_by_key(|process| process.facts.rank))
 }
 
-/// The process that trains as this rank: of several the one that took the most steps, since a script may
-/// start others that record a little.
+/// The process that trains as this rank: its own, else one that joined beside it and takes steps. One that
+/// takes none, such as a loader worker, is not what the run is about.
 fn trainer_of(rank: u32, processes: &[Process]) -> Option<&Process> {
-    let own = |process: &&Process| {
-        let facts = &process.facts;
-        // One that joined beside its rank's own, such as a loader worker, is not what the run is about.
-        facts.role == Role::Trainer && facts.rank == rank && facts.parent.is_none()
-    };
+    let own = own_of(rank, processes);
+    let beside = || busiest(rank, processes, |one| one.facts.parent.is_some() && one.trains());
+    own.filter(|own| own.trains()).or_else(|| own.and_then(|_| beside())).or(own)
+}
+
+/// The rank's own process, where another is reported on.
+fn host_of<'a>(process: &Process, processes: &'a [Process]) -> Option<&'a Process> {
+    process.facts.parent?;
+    own_of(process.facts.rank, processes)
+}
+
+fn own_of(rank: u32, processes: &[Process]) -> Option<&Process> {
+    busiest(rank, processes, |one| one.facts.parent.is_none())
+}
+
+/// Of several processes of a rank the one that took the most steps, since a script may start others that
+/// record a little.
+fn busiest(rank: u32, processes: &[Process], counts: impl Fn(&Process) -> bool) -> Option<&Process> {
+    let of_rank = |one: &&Process| one.facts.role == Role::Trainer && one.facts.rank == rank && counts(one);
     let steps = |process: &Process| process.lanes.values().map(|lane| lane.steps).sum::<u64>();
     processes
         .iter()
-        .filter(own)
+        .filter(of_rank)
         .min_by_key(|process| (std::cmp::Reverse(steps(process)), process.facts.started))
 }
 

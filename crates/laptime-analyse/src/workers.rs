@@ -8,7 +8,9 @@ use crate::thread::thread;
 
 /// What every worker did; `None` when there are none that recorded a stage.
 pub(crate) fn workers(processes: &[Process]) -> Option<Vec<WorkerSummary>> {
-    let joined = |process: &&Process| process.facts.role == Role::Trainer && process.facts.parent.is_some();
+    let joined = |process: &&Process| {
+        process.facts.role == Role::Trainer && process.facts.parent.is_some() && !process.trains()
+    };
     let ledgers = processes.iter().filter(joined).filter_map(|process| {
         let timebase = process.timebase();
         // The thread that is busiest with stages is the one that loads.

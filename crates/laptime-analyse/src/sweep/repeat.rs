@@ -134,7 +134,7 @@ impl Measured {
             .filter_map(|steps| Some(steps.samples_per_s? * steps.mean_s * steps.count as f64))
             .sum();
         let epochs: Vec<f64> = report.fits.iter().filter_map(epoch_s).collect();
-        let rate = samples / seconds;
+        let rate = samples / seconds * together(report);
         Self {
             wall_s: report.wall_s,
             step_s: (count > 0).then(|| seconds / count as f64),
@@ -185,6 +185,14 @@ impl Moment {
             TargetMetric::Accuracy => value >= target.value,
         })
     }
+}
+
+/// How much more all trainers side by side do than the one that the report is about.
+fn together(report: &Report) -> f64 {
+    let trainers = report.trainers.iter().flatten().filter(|one| one.side_by_side);
+    let rates: Option<Vec<f64>> = trainers.clone().map(|one| one.samples_per_s).collect();
+    let own = trainers.max_by_key(|one| one.steps).and_then(|one| one.samples_per_s);
+    rates.zip(own).map_or(1.0, |(rates, own)| rates.iter().sum::<f64>() / own)
 }
 
 /// Whether the laps of a fit are epochs; windows of steps are not counted as such.

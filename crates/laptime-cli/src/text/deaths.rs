@@ -45,6 +45,7 @@ fn subject(death: &Death, among_others: bool) -> String {
     match part {
         Part::Rank if among_others => format!("rank {rank} "),
         Part::Rank => String::new(),
+        Part::Trainer => format!("trainer {pid} "),
         Part::LoaderWorker => match worker {
             Some(number) => format!("loader worker {number} (pid {pid}) "),
             None => format!("loader worker (pid {pid}) "),
@@ -108,6 +109,7 @@ mod tests {
             open_stages: vec![open("unaccounted", 1.0)],
             ..sample::death()
         };
+        let trainer = Death { part: Part::Trainer, ..rank.clone() };
         let evaluating =
             Death { rank: 1, step: None, open_stages: vec![open("evaluate", 0.5)], ..rank.clone() };
         let by_steps = Death { rank: 3, epoch: None, step: Some(63), steps_done: Some(63), ..rank.clone() };
@@ -119,16 +121,17 @@ mod tests {
         };
         let early = Death { rank: 2, epoch: None, step: None, open_stages: Vec::new(), ..rank.clone() };
         let mut report = sample::killed();
-        report.deaths = vec![rank, evaluating, early, by_steps, saving, worker, idle, other];
+        report.deaths = vec![rank, evaluating, early, by_steps, saving, trainer, worker, idle, other];
         insta::assert_snapshot!(death_lines(&report).join("\n"), @r"
         rank 0 died in backward (open for 3.20 ms), step 37 of epoch 2 (fit 1)
         rank 1 died in evaluate (open for 500 ms), after epoch 2 (fit 1)
         rank 2 died, before the first epoch (fit 1)
         rank 3 died in backward (open for 3.20 ms), step 64 (fit 1)
         rank 3 died in checkpoint (open for 500 ms), after step 64 (fit 1)
+        trainer 4711 died in backward (open for 3.20 ms), step 37 of epoch 2 (fit 1)
         loader worker 1 (pid 4711) died in fetch (open for 20.0 ms), within it transform (open for 10.0 ms)
         loader worker (pid 4711) died while idle (for 3.00 s)
-        process 4711 died outside any stage (for 1.00 s)
+        and 1 more died (--json has all)
         ");
     }
 }

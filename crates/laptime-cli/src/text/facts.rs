@@ -1,6 +1,6 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-use laptime_analyse::{EpochSummary, LapKind, LedgerRow, Report, TargetSummary};
+use laptime_analyse::{EpochSummary, ImportTime, LapKind, LedgerRow, Report, TargetSummary};
 use laptime_core::{Status, display_name};
 
 use super::fits::{epoch_times, flops_per_sample};
@@ -16,6 +16,10 @@ const LABEL: usize = 11;
 /// A share of waiting, or of the CPUs that others use, worth a word.
 const MUCH_WAITING: f64 = 0.05;
 
+/// Imports named in a line, and the share of them all that one must have taken.
+const MOST_IMPORTS: usize = 4;
+const WORTH_NAMING: f64 = 0.02;
+
 /// Threads told about one by one.
 const MOST_THREADS: usize = 4;
 
@@ -24,6 +28,7 @@ pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
     let facts = [
         ("epoch time", epoch_time(report)),
         ("step time", step_time(report)),
+        ("imports", imports(report)),
         ("model", model(report)),
         ("target", targets(report)),
         ("ended", ended_early(report)),
@@ -68,8 +73,20 @@ fn step_time(report: &Report) -> Option<String> {
     let (mean, median, p95) =
         (units::duration(steps.mean_s), units::duration(steps.p50_s), units::duration(steps.p95_s));
     let rate = throughput(steps.samples_per_s, steps.tokens_per_s);
-    let rate = rate.map(|rate| format!("   {rate}")).unwrap_or_default();
+    let trainers = report.trainers.iter().flatten().filter(|one| one.side_by_side).count();
+    let of = if trainers > 1 { format!(" of {trainers} trainers") } else { String::new() };
+    let rate = rate.map(|rate| format!("   {rate}{of}")).unwrap_or_default();
     Some(format!("mean {mean}   median {median}   p95 {p95}{rate}"))
+}
+
+/// The slowest imports, where importing took a share of the run worth a word.
+fn imports(report: &Report) -> Option<String> {
+    let start_up = report.start_up.as_ref().filter(|start_up| start_up.imports_s > 0.0)?;
+    let worth = |import: &&ImportTime| import.seconds >= WORTH_NAMING * start_up.imports_s;
+    let named = start_up.imports.iter().take(MOST_IMPORTS).filter(worth);
+    let named: Vec<String> =
+        named.map(|import| format!("{} {}", shown(&import.name), units::duration(import.seconds))).collect();
+    (!named.is_empty()).then(|| format!("slowest {}", named.join(", ")))
 }
 
 /// How large the model of a single fit is, and how fast it was computed.

@@ -1,41 +1,104 @@
-//! The ranks beside each other: one row a rank, its wall time split into the stages of training.
+//! Processes that train beside each other: one row each, its wall time split into the stages of training.
 
-use laptime_analyse::{RankSummary, Report};
+use std::ops::Add;
+
+use laptime_analyse::{LedgerRow, RankSummary, Report, TrainerSummary};
 use laptime_core::Status;
 
 use super::epoch_unit::EpochUnit;
 use super::style::{Emphasis, Style};
 use super::table::{Align, Cell, Column, Table};
 use super::units;
-use super::words::stage_column;
+use super::words::{stage_column, throughput};
 use super::wrap::wrapped;
 
 /// The stages that have a column of their own.
-const STAGES: [&str; 5] = ["data_wait", "forward", "backward", "optimizer", "communication"];
-/// Of more ranks than this only the first and the slowest are shown.
-const MOST_RANKS: usize = 12;
+const STAGES: [&str; 6] = ["data_wait", "prepare", "forward", "backward", "optimizer", "communication"];
+/// Of more rows than this only the first and the slowest rank are shown.
+const MOST_ROWS: usize = 12;
 
-/// The table of ranks with the slowest named; empty for a training that is alone.
+/// One process of a table.
+struct Row<'a> {
+    name: u32,
+    status: Status,
+    wall_s: f64,
+    ledger: &'a [LedgerRow],
+    steps: u64,
+    samples_per_s: Option<f64>,
+}
+
+impl<'a> Row<'a> {
+    fn of_rank(rank: &'a RankSummary) -> Self {
+        let RankSummary { rank: name, status, wall_s, ledger, steps, samples_per_s, .. } = rank;
+        let (name, status, wall_s) = (*name, *status, *wall_s);
+        Self { name, status, wall_s, ledger, steps: *steps, samples_per_s: *samples_per_s }
+    }
+
+    fn of_trainer(trainer: &'a TrainerSummary) -> Self {
+        let TrainerSummary { pid, status, wall_s, ledger, steps, samples_per_s, .. } = trainer;
+        let (name, status, wall_s) = (*pid, *status, *wall_s);
+        Self { name, status, wall_s, ledger, steps: *steps, samples_per_s: *samples_per_s }
+    }
+
+    fn spent(&self, stage: &str) -> f64 {
+        let rows = self.ledger.iter().filter(|row| row.stage == stage);
+        // A sum of nothing is -0.
+        rows.map(|row| row.seconds).fold(0.0, f64::add)
+    }
+}
+
+/// The tables of ranks and of trainers within a rank; empty for a training that is alone.
 pub(crate) fn ranks_text(report: &Report, style: &Style) -> String {
-    let Some(ranks) = &report.ranks else { return String::new() };
+    let ranks = report.ranks.as_deref().map(|ranks| {
+        let rows: Vec<Row<'_>> = ranks.iter().map(Row::of_rank).collect();
+        table_text("rank", &rows, report.slowest_rank, ranks_note(report, ranks), style)
+    });
+    let trainers = report.trainers.as_deref().map(|trainers| {
+        let rows: Vec<Row<'_>> = trainers.iter().map(Row::of_trainer).collect();
+        table_text("trainer", &rows, None, trainers_note(trainers), style)
+    });
+    ranks.into_iter().chain(trainers).collect::<Vec<_>>().join("\n")
+}
+
+/// A row each, and what there is to know beside them.
+fn table_text(
+    title: &str,
+    rows: &[Row<'_>],
+    slowest: Option<u32>,
+    notes: Vec<String>,
+    style: &Style,
+) -> String {
+    let stages: Vec<&str> =
+        STAGES.into_iter().filter(|stage| *stage != "prepare" || any_spent(rows, stage)).collect();
     // Starting up takes longer than a short training, whose stages are still to be told apart.
-    let longest = ranks.iter().flat_map(|rank| STAGES.map(|stage| spent(rank, stage))).fold(0.0, f64::max);
+    let longest = rows.iter().flat_map(|row| STAGES.map(|stage| row.spent(stage))).fold(0.0, f64::max);
     let unit = EpochUnit::telling(longest);
-    let mut table = Table::new(columns());
-    for rank in shown(ranks, report.slowest_rank) {
-        table.row(cells(rank, &unit, unit.decimals_of(longest)));
+    let mut table = Table::new(columns(title, &stages));
+    for row in shown(rows, slowest) {
+        table.row(cells(row, &stages, &unit, unit.decimals_of(longest)));
     }
     let mut text = table.drawn(style);
-    for line in wrapped(&note(report, ranks, &unit), style.width, "", "  ") {
+    let mut facts = vec![format!("stages in {}", unit.name)];
+    if rows.len() > MOST_ROWS {
+        facts.push(format!("the first {MOST_ROWS} of {} {title}s (--json has all)", rows.len()));
+    }
+    let unfinished = rows.iter().find(|row| row.status != Status::Finished);
+    facts.extend(unfinished.map(|_| "*: not finished".to_owned()));
+    facts.extend(notes);
+    for line in wrapped(&facts.join("; "), style.width, "", "  ") {
         text.push_str(&format!("{}\n", style.paint(&style.fitted(&line), Emphasis::Dim)));
     }
     text
 }
 
-fn columns() -> Vec<Column> {
-    let mut columns = vec![Column::new("rank", Align::Right), Column::new("wall", Align::Unit)];
+fn any_spent(rows: &[Row<'_>], stage: &str) -> bool {
+    rows.iter().any(|row| row.spent(stage) > 0.0)
+}
+
+fn columns(title: &str, stages: &[&str]) -> Vec<Column> {
+    let mut columns = vec![Column::new(title, Align::Right), Column::new("wall", Align::Unit)];
     // Of the stages the one that says who waits for whom stays longest.
-    let stages = STAGES.iter().zip(3..);
+    let stages = stages.iter().zip(3..);
     columns.extend(
         stages.map(|(stage, weight)| Column::new(stage_column(stage), Align::Right).importance(weight)),
     );
@@ -45,47 +108,52 @@ fn columns() -> Vec<Column> {
     columns
 }
 
-fn shown(ranks: &[RankSummary], slowest: Option<u32>) -> impl Iterator<Item = &RankSummary> {
-    let first = move |(at, rank): &(usize, &RankSummary)| *at < MOST_RANKS || Some(rank.rank) == slowest;
-    ranks.iter().enumerate().filter(first).map(|(_, rank)| rank)
+fn shown<'a>(rows: &'a [Row<'a>], slowest: Option<u32>) -> impl Iterator<Item = &'a Row<'a>> {
+    let first = move |(at, row): &(usize, &Row<'_>)| *at < MOST_ROWS || Some(row.name) == slowest;
+    rows.iter().enumerate().filter(first).map(|(_, row)| row)
 }
 
-fn spent(rank: &RankSummary, stage: &str) -> f64 {
-    rank.ledger.iter().filter(|row| row.stage == stage).map(|row| row.seconds).sum()
-}
-
-fn cells(rank: &RankSummary, unit: &EpochUnit, decimals: usize) -> Vec<Cell> {
+fn cells(row: &Row<'_>, stages: &[&str], unit: &EpochUnit, decimals: usize) -> Vec<Cell> {
     let time = |seconds: f64| unit.shown(seconds, decimals);
-    let stages = STAGES.map(|stage| spent(rank, stage));
-    let other = rank.wall_s - stages.iter().sum::<f64>();
-    let mark = match rank.status {
+    let spent: Vec<f64> = stages.iter().map(|stage| row.spent(stage)).collect();
+    let other = row.wall_s - spent.iter().sum::<f64>();
+    let mark = match row.status {
         Status::Finished => "",
         Status::Running | Status::Failed | Status::Killed => "*",
     };
     let mut cells: Vec<Cell> = vec![
-        format!("{}{mark}", rank.rank).into(),
-        Cell::painted(units::duration(rank.wall_s), Emphasis::Bold),
+        format!("{}{mark}", row.name).into(),
+        Cell::painted(units::duration(row.wall_s), Emphasis::Bold),
     ];
-    cells.extend(stages.map(|seconds| Cell::from(time(seconds))));
+    cells.extend(spent.iter().map(|seconds| Cell::from(time(*seconds))));
     // Rounding may leave a hair below nothing.
     cells.push(Cell::painted(time(if other < 0.0 { 0.0 } else { other }), Emphasis::Dim));
-    cells.push(units::count(rank.steps).into());
-    cells.push(units::or_unknown(rank.samples_per_s, units::per_second).into());
+    cells.push(units::count(row.steps).into());
+    cells.push(units::or_unknown(row.samples_per_s, units::per_second).into());
     cells
 }
 
-/// Units, what is left out, and who holds the others up.
-fn note(report: &Report, ranks: &[RankSummary], unit: &EpochUnit) -> String {
-    let mut facts = vec![format!("stages in {}", unit.name)];
-    if ranks.len() > MOST_RANKS {
-        facts.push(format!("the first {MOST_RANKS} of {} ranks (--json has all)", ranks.len()));
-    }
-    let state = |rank: &&RankSummary| rank.status != Status::Finished;
-    facts.extend(ranks.iter().find(state).map(|_| "*: not finished".to_owned()));
+/// What the ranks do together, and who holds the others up.
+fn ranks_note(report: &Report, ranks: &[RankSummary]) -> Vec<String> {
     let rate: Option<f64> = ranks.iter().map(|rank| rank.samples_per_s).sum();
-    facts.extend(rate.map(|rate| format!("together {}", units::rate(rate))));
-    facts.extend(slowest(report, ranks));
-    facts.join("; ")
+    let together = rate.map(|rate| format!("together {}", units::rate(rate)));
+    together.into_iter().chain(slowest(report, ranks)).collect()
+}
+
+/// What the trainers do together, and that some of them did not.
+fn trainers_note(trainers: &[TrainerSummary]) -> Vec<String> {
+    let side: Vec<&TrainerSummary> = trainers.iter().filter(|one| one.side_by_side).collect();
+    let rate: Option<f64> = side.iter().map(|one| one.samples_per_s).sum();
+    let tokens: Option<f64> = side.iter().map(|one| one.tokens_per_s).sum();
+    let mut notes = vec!["named by process id".to_owned()];
+    if side.len() < 2 {
+        notes.push("one trained after another".to_owned());
+        return notes;
+    }
+    let all = if side.len() < trainers.len() { format!("{} at a time", side.len()) } else { String::new() };
+    notes.extend(Some(all).filter(|all| !all.is_empty()));
+    notes.extend(throughput(rate, tokens).map(|rate| format!("together {rate}")));
+    notes
 }
 
 /// `slowest: rank 1, 25.0 ms of work a step, the others 10.0 ms`.
@@ -114,6 +182,19 @@ mod tests {
           without communication, others 1.21 ms
         ");
         assert_eq!(ranks_text(&sample::finished(), &Style::default()), "");
+    }
+
+    #[test]
+    fn trainers_of_one_rank_have_a_row_each_and_the_sum_of_what_they_do() {
+        insta::assert_snapshot!(ranks_text(&sample::two_trainers(), &Style::default()), @r"
+        trainer    wall  data   fwd   bwd   opt   comm  other  steps  samples/s
+           4711  5.52 s  0.23  1.31  2.36  0.89  -0.00   0.74  4,200     26,446
+           4712  5.52 s  0.23  1.31  2.36  0.89  -0.00   0.74  4,200     25,005
+        stages in s; named by process id; together 51,451 samples/s
+        ");
+        let mut report = sample::two_trainers();
+        report.trainers.as_mut().unwrap()[0].side_by_side = false;
+        assert!(ranks_text(&report, &Style::default()).contains("one trained after another"));
     }
 
     #[test]

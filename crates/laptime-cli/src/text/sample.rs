@@ -28,6 +28,8 @@ pub(crate) fn nothing() -> Report {
         epochs: Vec::new(),
         stretches: Vec::new(),
         steps: None,
+        start_up: None,
+        trainers: None,
         ranks: None,
         slowest_rank: None,
         workers: None,
@@ -107,6 +109,7 @@ pub(crate) fn by_steps() -> Report {
             (Some(lap.steps * 4096), Some(lap.steps as f64 * 4096.0 / lap.wall_s));
     }
     settle(&mut report);
+    import(&mut report);
     if let Some(steps) = &mut report.steps {
         (steps.count, steps.samples_per_s, steps.tokens_per_s) = (4200, None, Some(3_385_123.0));
     }
@@ -204,6 +207,7 @@ pub(crate) fn two_ranks() -> Report {
             wall_s: work * 2.0,
             ledger,
             steps: 9375,
+            samples: 300_000,
             samples_per_s: Some(13_223.0),
             work_s: Some(1.21e-3 * slower),
             work_error_s: None,
@@ -211,6 +215,29 @@ pub(crate) fn two_ranks() -> Report {
     };
     report.ranks = Some(vec![rank(0, 1.0), rank(1, 1.4)]);
     report.slowest_rank = Some(1);
+    report
+}
+
+/// Two processes of one rank that train at the same time.
+pub(crate) fn two_trainers() -> Report {
+    let mut report = by_steps();
+    let trainer = |pid: u32, samples_per_s: f64| TrainerSummary {
+        pid,
+        rank: 0,
+        status: Status::Finished,
+        wall_s: report.wall_s,
+        ledger: report.ledger.clone(),
+        steps: 4200,
+        samples: 134_400,
+        samples_per_s: Some(samples_per_s),
+        tokens_per_s: None,
+        work_s: Some(1.21e-3),
+        side_by_side: true,
+    };
+    report.trainers = Some(vec![trainer(4711, 26_446.0), trainer(4712, 25_005.0)]);
+    if let Some(steps) = &mut report.steps {
+        steps.samples_per_s = Some(51_451.0);
+    }
     report
 }
 
@@ -262,6 +289,7 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("running", running()),
         ("by steps", by_steps()),
         ("two ranks", two_ranks()),
+        ("two trainers", two_trainers()),
         ("workers", with_workers()),
         ("odd", odd()),
     ]
@@ -369,6 +397,18 @@ fn epoch(fit: u32, index: u32, steps: u64) -> EpochSummary {
         loss: Some(loss),
         metrics: [("validation_loss".to_owned(), Some(loss * 1.15))].into(),
     }
+}
+
+/// Adds imports before everything else.
+fn import(report: &mut Report) {
+    let import = |name: &str, seconds: f64| ImportTime { name: name.to_owned(), seconds };
+    let imports = vec![import("torch", 0.161), import("numpy", 0.029), import("json", 0.001)];
+    report.wall_s += 0.2;
+    report.ledger.insert(0, row("imports", 0.2, 0.0, 12));
+    for row in &mut report.ledger {
+        row.share = row.seconds / report.wall_s;
+    }
+    report.start_up = Some(StartUp { seconds: 0.2412, imports_s: 0.2, imports, preparation_s: 0.0412 });
 }
 
 /// Makes ledger and wall time follow from the epochs.

@@ -1,0 +1,67 @@
+//! Trainers: processes of one rank that train side by side, each with its own ledger.
+
+use laptime_core::{Role, Ticks};
+
+use crate::process::Process;
+use crate::ranks::Laps;
+use crate::report::{StepStatistics, TrainerSummary};
+use crate::supervised::Supervised;
+
+/// Trainings count as side by side when they share at least this part of the shorter one.
+const SHARED: f64 = 0.5;
+
+/// All processes of the ranks in which several train; `None` where every training is alone.
+///
+/// `reported` is the one that the report is about.
+pub(crate) fn trainers(reported: &Process, processes: &[Process]) -> Option<Vec<TrainerSummary>> {
+    let all = processes.iter().filter(|one| one.facts.role == Role::Trainer && one.trains());
+    let of_rank = |rank: u32| all.clone().filter(|one| one.facts.rank == rank).count();
+    let mut side: Vec<&Process> = all.clone().filter(|one| of_rank(one.facts.rank) > 1).collect();
+    side.sort_by_key(|one| (one.facts.rank, one.facts.started, one.facts.pid));
+    let summaries: Vec<TrainerSummary> = side.iter().map(|one| summary(one, reported)).collect();
+    (!summaries.is_empty()).then_some(summaries)
+}
+
+/// Makes the throughput of a run that of its trainers side by side.
+pub(crate) fn add_up(steps: &mut StepStatistics, trainers: &[TrainerSummary]) {
+    let together = || trainers.iter().filter(|one| one.side_by_side);
+    if together().count() > 1 {
+        steps.samples_per_s = together().map(|one| one.samples_per_s).sum();
+        steps.tokens_per_s = together().map(|one| one.tokens_per_s).sum();
+    }
+}
+
+fn summary(process: &Process, reported: &Process) -> TrainerSummary {
+    let alone = Supervised::alone(process);
+    let (wall_s, ledger) = alone.ledger();
+    let laps = Laps::of(process);
+    TrainerSummary {
+        pid: process.facts.pid,
+        rank: process.facts.rank,
+        status: process.status(),
+        wall_s,
+        ledger,
+        steps: laps.steps,
+        samples: laps.samples,
+        samples_per_s: laps.samples_per_s(),
+        tokens_per_s: laps.tokens_per_s(),
+        work_s: laps.work_s(),
+        side_by_side: process.facts.rank == reported.facts.rank && is_beside(process, reported),
+    }
+}
+
+/// Whether two processes trained at the same time, for most of the shorter training.
+fn is_beside(one: &Process, other: &Process) -> bool {
+    let ((one_began, one_ended), (began, ended)) = (training(one), training(other));
+    let shared = one_ended.min(ended).since(one_began.max(began));
+    let shorter = one_ended.since(one_began).min(ended.since(began));
+    std::ptr::eq(one, other) || shared.0 as f64 >= SHARED * shorter.0 as f64 && shared > Ticks(0)
+}
+
+/// From the begin of its first fit to the end of its last.
+fn training(process: &Process) -> (Ticks, Ticks) {
+    let fits = process.fits.values().filter_map(|fit| Some((fit.began?, fit)));
+    let end = process.extent().end;
+    let began = fits.clone().map(|(began, _)| began).min().unwrap_or(end);
+    (began, fits.map(|(_, fit)| fit.ended.unwrap_or(end)).max().unwrap_or(end))
+}
