@@ -5,6 +5,7 @@
 
 mod clock;
 mod compiled;
+mod course;
 mod death;
 mod digest;
 mod discarded;
@@ -53,6 +54,7 @@ mod story_tests;
 #[cfg(test)]
 mod supervised_tests;
 
+pub use course::{Course, courses};
 pub use digest::Digest;
 pub use profile::{
     ProfileFunction, ProfilePart, ProfileReport, ProfileStack, ProfileStacks, ProfileStage, SampledPart,

@@ -169,6 +169,7 @@ Examples:
   laptime report mlp          a run by its name
   laptime report sweep        the latest sweep
   laptime report --json       every number, for programs
+  laptime report --svg DIR    charts: loss and accuracy over time
   laptime report --export tensorboard logs  its epochs as charts in TensorBoard
   laptime report --export speedscope FILE   the samples of `run --profile`")]
 pub(crate) struct ReportArgs {
