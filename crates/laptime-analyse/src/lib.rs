@@ -7,6 +7,7 @@ mod around;
 mod clock;
 mod compiled;
 mod contention;
+mod course;
 mod death;
 mod digest;
 mod discarded;
@@ -73,6 +74,7 @@ mod verdict_tests;
 #[cfg(test)]
 mod window_tests;
 
+pub use course::{Course, courses};
 pub use digest::Digest;
 pub use profile::{
     ProfileFunction, ProfilePart, ProfileReport, ProfileStack, ProfileStacks, ProfileStage, SampledPart,

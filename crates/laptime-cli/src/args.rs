@@ -181,6 +181,7 @@ Examples:
   laptime report sweep        the latest sweep
   laptime report --json       every number, for programs
   laptime report --lap 100    laps of 100 steps, where there are no epochs
+  laptime report --svg DIR    charts: loss and accuracy over time
   laptime report --export tensorboard logs  its epochs as charts in TensorBoard
   laptime report --export speedscope FILE   the samples of `run --profile`")]
 pub(crate) struct ReportArgs {

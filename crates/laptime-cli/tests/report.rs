@@ -106,6 +106,40 @@ fn what_cannot_be_shown_says_why_and_what_to_type() {
 }
 
 #[test]
+fn what_a_run_measured_is_drawn_over_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let draw = |run_name: &str, more: &str| {
+        let place = folder.path().join(run_name);
+        let words = format!("report --dir . {run_name} --svg {} {more}", place.display());
+        (run(&fixtures(), &words), place)
+    };
+    let (said, place) = draw("demo", "");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.starts_with("demo") && said.err.starts_with("2 charts in "), "{}", said.err);
+    let chart = |file: &str| std::fs::read_to_string(place.join(file)).unwrap();
+    for part in ["<svg", "demo: accuracy over time", "validation accuracy"] {
+        assert!(chart("accuracy-over-time.svg").contains(part), "no {part}");
+    }
+    assert!(chart("loss-over-time.svg").contains("demo: loss over time"));
+    // Of several fits each has a line and a name.
+    let (said, place) = draw("sizes", "--json");
+    assert_eq!(json(&said)["schema"], "laptime.report/1");
+    let losses = std::fs::read_to_string(place.join("loss-over-time.svg")).unwrap();
+    assert!(losses.contains("fit 1") && losses.contains("fit 3"), "{losses}");
+    assert!(!place.join("accuracy-over-time.svg").exists());
+}
+
+#[test]
+fn a_run_without_anything_to_draw_says_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run(folder.path(), "run --name quick -- true").code, Some(0));
+    let said = run(folder.path(), "report --svg charts");
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
+    assert!(said.err.contains("laptime.measured("), "{}", said.err);
+    assert!(!folder.path().join("charts").exists());
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let mut child =
         laptime::laptime(&fixtures(), "report --dir . sizes").stdout(Stdio::piped()).spawn().unwrap();

@@ -236,7 +236,7 @@ fn a_sweep_is_shown_again_and_no_run_is_taken_for_one() {
     assert!(named.out.contains("1 epoch"), "a run of that name comes first:\n{}", named.out);
     let refused = laptime::run(folder.path(), "report --csv");
     assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("--csv, --md and --svg show sweeps"), "{}", refused.err);
+    assert!(refused.err.contains("--csv and --md show sweeps"), "{}", refused.err);
 }
 
 #[test]

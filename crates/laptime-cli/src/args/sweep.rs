@@ -80,7 +80,7 @@ pub(crate) struct SweepForm {
     /// Print the points of a sweep as a Markdown table
     #[arg(long, group = "form", help_heading = "Output")]
     pub(crate) md: bool,
-    /// Write the charts of a sweep as SVG files into a folder
+    /// Write charts as SVG files into a folder: of a sweep its times, of a run its loss and accuracy over time
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
 }

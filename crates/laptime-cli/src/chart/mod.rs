@@ -1,6 +1,8 @@
 //! Charts: made once from a finding, drawn as SVG or in the terminal.
 
+mod files;
 mod frame;
+mod run;
 mod scaling;
 mod series;
 mod svg;
@@ -8,10 +10,13 @@ mod sweep;
 mod terminal;
 mod tick;
 
+pub use files::NamedChart;
+pub(crate) use files::write_charts;
+pub use run::run_charts;
 pub use scaling::scaling_series;
 pub use series::{Mark, Place, Series};
 pub use svg::svg;
-pub use sweep::{NamedChart, sweep_charts};
+pub use sweep::sweep_charts;
 pub use terminal::{Sheet, terminal};
 pub use tick::Unit;
 

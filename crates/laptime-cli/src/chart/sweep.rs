@@ -4,23 +4,13 @@ use laptime_analyse::sweep::{
     Point, PointStatus, Sweep, SweepFit, TargetMetric, Time, trained_s, value_text,
 };
 
-use super::{Axis, Chart, Mark, Scale, Series, Unit, scaling_series};
+use super::{Axis, Chart, Mark, NamedChart, Scale, Series, Unit, scaling_series};
 use crate::text::shown;
 
 /// Lines that can still be told apart in one chart.
-const MOST_LINES: usize = 8;
+pub(super) const MOST_LINES: usize = 8;
 /// Values that span this many times themselves are spread by their ratios.
 const WIDE: f64 = 8.0;
-
-/// A chart and the name of its file.
-pub struct NamedChart {
-    /// The file's name.
-    pub file: String,
-    /// The chart.
-    pub chart: Chart,
-    /// Whether it answers what the sweep was made for; the others are for who looks closer.
-    pub telling: bool,
-}
 
 /// Every chart that the sweep has numbers for.
 #[must_use]
@@ -66,7 +56,7 @@ fn slice_name(fit: &SweepFit, time: Time) -> String {
 }
 
 /// By ratios where the values span many times themselves, as axes of sweeps mostly do.
-fn scale(values: &[f64]) -> Scale {
+pub(super) fn scale(values: &[f64]) -> Scale {
     let (low, high) = values
         .iter()
         .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));

@@ -1,5 +1,7 @@
 //! `laptime report`: shows a run again, also one that is still running.
 
+use std::path::Path;
+
 use laptime_analyse::Report;
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, SweepEntry, salvage_rings};
 
@@ -7,6 +9,7 @@ use super::sweep::{self, Kept};
 use super::train::shown_path;
 use crate::Ending;
 use crate::args::ReportArgs;
+use crate::chart::run_charts;
 use crate::export::{self, Exported};
 use crate::failure::Failure;
 use crate::screen::Screen;
@@ -64,13 +67,16 @@ fn shown(args: &ReportArgs) -> Result<Shown, StoreError> {
 }
 
 fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
-    if args.form.csv || args.form.md || args.form.svg.is_some() {
+    if args.form.csv || args.form.md {
         let asked = format!("could not show run {} so", entry.meta.id);
         return Err(Failure::usage(asked)
-            .because("--csv, --md and --svg show sweeps")
+            .because("--csv and --md show sweeps")
             .hint(format!("laptime report {} --json", entry.meta.id)));
     }
     let (_, report) = read(entry, args)?;
+    if let Some(folder) = &args.form.svg {
+        draw(&report, folder, screen)?;
+    }
     if args.form.json {
         screen.show_json(&report)?;
     } else {
@@ -78,6 +84,17 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
         screen.show(report_text(&report, Some(&kept), &screen.style).trim_end());
     }
     Ok(Ending::Done)
+}
+
+/// Writes what the run measured over time as charts.
+fn draw(report: &Report, folder: &Path, screen: &Screen) -> Result<(), Failure> {
+    let charts = run_charts(report);
+    if charts.is_empty() {
+        return Err(Failure::usage(format!("could not draw charts of run {}", report.run.id))
+            .because("no epoch of it has a loss or an accuracy")
+            .hint("in the script, after each epoch: laptime.measured(\"validation_accuracy\", value)"));
+    }
+    sweep::show_charts(&charts, folder, screen)
 }
 
 fn read(entry: &RunEntry, args: &ReportArgs) -> Result<(Study, Report), Failure> {

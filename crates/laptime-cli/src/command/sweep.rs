@@ -26,7 +26,7 @@ use super::run::signals::Blocked;
 use super::train::shown_path;
 use crate::Ending;
 use crate::args::{SweepArgs, SweepForm};
-use crate::chart::{svg, sweep_charts};
+use crate::chart::{NamedChart, sweep_charts, write_charts};
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::text::{sweep_csv, sweep_markdown, sweep_text};
@@ -179,9 +179,7 @@ pub(crate) fn show(
     screen: &Screen,
 ) -> Result<(), Failure> {
     if let Some(folder) = &form.svg {
-        let written = write_charts(sweep, folder)?;
-        let charts = laptime_core::units::counted(written as u64, "chart");
-        screen.note(&format!("{charts} in {}", shown_path(folder)));
+        show_charts(&sweep_charts(sweep), folder, screen)?;
     }
     match form {
         SweepForm { json: true, .. } => screen.show_json(sweep)?,
@@ -192,17 +190,12 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// Writes every chart as an SVG file into a folder, and says how many there are.
-fn write_charts(sweep: &Sweep, folder: &Path) -> Result<usize, Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(format!("could not write charts into {}", folder.display())).caused_by(&error)
-    };
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let charts = sweep_charts(sweep);
-    for named in &charts {
-        std::fs::write(folder.join(&named.file), svg(&named.chart)).map_err(failed)?;
-    }
-    Ok(charts.len())
+/// Writes charts into a folder and says how many there are.
+pub(super) fn show_charts(charts: &[NamedChart], folder: &Path, screen: &Screen) -> Result<(), Failure> {
+    write_charts(charts, folder)?;
+    let count = laptime_core::units::counted(charts.len() as u64, "chart");
+    screen.note(&format!("{count} in {}", shown_path(folder)));
+    Ok(())
 }
 
 /// Points that fail are results; a sweep of which no point works is a failure.

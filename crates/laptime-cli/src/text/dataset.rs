@@ -65,10 +65,23 @@ fn samples(survey: &Survey) -> String {
         .to_owned();
     };
     let what = if survey.format == Some(Format::Images) { "image" } else { "row" };
-    if samples.exact {
-        return units::counted(samples.mean.round() as u64, what);
-    }
-    format!("about {}", counted_in(&samples, what))
+    let counted = if samples.exact {
+        units::counted(samples.mean.round() as u64, what)
+    } else {
+        format!("about {}", counted_in(&samples, what))
+    };
+    format!("{counted}{}", broken_images(survey).unwrap_or_default())
+}
+
+/// How many files are no images although their names say so, as far as they were looked into.
+fn broken_images(survey: &Survey) -> Option<String> {
+    let images = |part: &&Part| part.format == Format::Images && part.broken > 0;
+    let part = survey.parts.iter().find(images).filter(|_| survey.format == Some(Format::Images))?;
+    let broken = units::count(part.broken);
+    Some(match part.looked_into == part.files {
+        true => format!("; {broken} more are broken"),
+        false => format!("; {broken} of the {} looked into are broken", units::count(part.looked_into)),
+    })
 }
 
 /// Three digits and what is counted, with the interval: `1,230,000 rows (1,220,000–1,240,000)`.
@@ -264,6 +277,9 @@ fn next(survey: &Survey, style: &Style) -> String {
     let sampled = survey.samples.is_some_and(|samples| !samples.exact);
     let hint = match (survey.complete, sampled) {
         (false, _) => "next: without Ctrl-C it ends by itself",
+        (true, true) if survey.format == Some(Format::Images) => {
+            "next: `laptime data --exact …` looks into every image"
+        }
         (true, true) => "next: `laptime data --exact …` counts every row",
         (true, false) => "next: `laptime run -- python train.py` shows what an epoch really takes",
     };

@@ -15,6 +15,7 @@ fn part(format: Format, files: u64, bytes: u64, samples: Option<Estimate>) -> Pa
         format,
         ending: None,
         files,
+        looked_into: files,
         broken: 0,
         bytes,
         storage_bytes: bytes,
@@ -29,7 +30,9 @@ fn part(format: Format, files: u64, bytes: u64, samples: Option<Estimate>) -> Pa
 fn photos() -> Survey {
     let images = Part {
         sides: Some(Sides { smallest: (75, 60), largest: (4_288, 4_000) }),
-        ..part(Format::Images, 1_281_167, 147_897_477_120, Some(estimate(1_281_167.0, 0.0)))
+        looked_into: 640,
+        broken: 1,
+        ..part(Format::Images, 1_281_167, 147_897_477_120, Some(estimate(1_279_165.0, 0.001)))
     };
     let other = Part { ending: Some("xml".into()), ..part(Format::Other, 544_546, 553_000_000, None) };
     let bytes_per_s = Estimate { mean: 1.8e9, low: 1.7e9, high: 1.9e9, level: 0.95, exact: false };

@@ -21,7 +21,9 @@ pub struct Part {
     pub ending: Option<String>,
     /// Files.
     pub files: u64,
-    /// Of them, those that gave no answer, as far as they were looked into.
+    /// Of them, those whose headers or contents were looked into: all, or a fair sample.
+    pub looked_into: u64,
+    /// Of those, the ones that gave no answer.
     pub broken: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -51,6 +53,7 @@ pub(super) fn measure(
         format: kind.format,
         ending: (kind.format == Format::Other).then(|| kind.ending.clone()),
         files: group.files,
+        looked_into: if kind.format == Format::Other { 0 } else { group.files },
         broken: group.broken,
         bytes: group.bytes,
         storage_bytes: group.storage_bytes,
@@ -96,6 +99,7 @@ fn text(
     troubles: &mut Troubles,
 ) -> (Part, u64) {
     let whole = group.sample.is_all();
+    let looked_into = group.sample.len();
     let files = TextFiles::new(part.format, group.sample.into_kept());
     // Where there were too many files to keep, the rest is like those that were.
     let factor = if whole || files.bytes() == 0 { 1.0 } else { part.bytes as f64 / files.bytes() as f64 };
@@ -112,22 +116,25 @@ fn text(
     };
     let samples = rows.filter(|_| broken < part.files);
     let other_columns = found.other_columns;
-    (Part { samples, decoded_bytes, device_bytes, other_columns, broken, ..part }, found.read_bytes)
+    (
+        Part { looked_into, samples, decoded_bytes, device_bytes, other_columns, broken, ..part },
+        found.read_bytes,
+    )
 }
 
 fn images(part: Part, pictures: &Pictures, options: &SurveyOptions) -> Part {
-    let sound = pictures.sound.unwrap_or(part.files);
-    let samples = Estimate::counted(sound);
     let values = match options.size {
         Some(side) => {
             let pixels = (u64::from(side) * u64::from(side)) as f64;
-            pictures.channels.map(|channels| channels.times(pixels * samples.mean))
+            let sound = pictures.sound.map_or(0.0, |sound| sound.mean);
+            pictures.channels.map(|channels| channels.times(pixels * sound))
         }
         None => pictures.values,
     };
     Part {
-        broken: part.files - sound,
-        samples: Some(samples),
+        broken: pictures.broken,
+        looked_into: pictures.looked_into,
+        samples: pictures.sound,
         decoded_bytes: pictures.decoded_bytes,
         device_bytes: values.map(|values| values.times(options.dtype.bytes() as f64)),
         sides: pictures.sides,

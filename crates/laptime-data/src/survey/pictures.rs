@@ -1,6 +1,6 @@
 //! What a folder's images decode to, by the headers of all of them or of a fair sample.
 
-use super::estimate::Estimate;
+use super::estimate::{Estimate, LEVEL, REACH};
 use super::image::{ImageHeader, read_image};
 use super::problem::{FileProblem, Troubles};
 use super::sized_file::SizedFile;
@@ -10,8 +10,12 @@ use super::watch::Watch;
 /// What the headers tell of all images.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pictures {
-    /// Images with a sound header, where all were looked into.
-    pub(crate) sound: Option<u64>,
+    /// Files that were looked into.
+    pub(crate) looked_into: u64,
+    /// Of them, those without a sound header.
+    pub(crate) broken: u64,
+    /// Files with a sound header among all; `None` where none was looked into.
+    pub(crate) sound: Option<Estimate>,
     /// Bytes of all images when decoded.
     pub(crate) decoded_bytes: Option<Estimate>,
     /// Values of all images: width x height x channels.
@@ -50,34 +54,70 @@ pub(crate) fn look_at_pictures(
             Err(problem) => troubles.add(&file.path, &problem),
         }
     }
-    let all = looked_into == files;
-    let sound = headers.len() as u64;
-    // Broken images in a sample stand for as many in the rest.
-    let total = if all { sound as f64 } else { files as f64 * sound as f64 / looked_into.max(1) as f64 };
-    let estimate = |of: fn(&ImageHeader) -> u64| total_of(&headers, of, total, all);
+    let looked = Looked { headers, looked_into, files };
+    let sound = looked.sound();
+    let each = |sum: Estimate| Some(sum.times(1.0 / sound?.mean.max(1.0)));
     Pictures {
-        sound: all.then_some(sound),
-        decoded_bytes: estimate(ImageHeader::decoded_bytes),
-        values: estimate(ImageHeader::values),
-        channels: estimate(|header| u64::from(header.channels)).map(|sum| sum.times(1.0 / total.max(1.0))),
-        sides: sides(&headers),
+        looked_into,
+        broken: looked_into - looked.headers.len() as u64,
+        sound,
+        decoded_bytes: looked.total(ImageHeader::decoded_bytes),
+        values: looked.total(ImageHeader::values),
+        channels: looked.total(|header| u64::from(header.channels)).and_then(each),
+        sides: sides(&looked.headers),
     }
 }
 
-/// The sum over all images from the mean over some.
-fn total_of(headers: &[ImageHeader], of: fn(&ImageHeader) -> u64, total: f64, all: bool) -> Option<Estimate> {
-    let seen = headers.iter().map(of).fold(0_u64, u64::saturating_add);
-    if all {
-        return Some(Estimate::counted(seen));
+/// The sound headers among the files that were looked into, of so many in all.
+struct Looked {
+    headers: Vec<ImageHeader>,
+    looked_into: u64,
+    files: u64,
+}
+
+impl Looked {
+    fn is_all(&self) -> bool {
+        self.looked_into == self.files
     }
-    let count = headers.len() as f64;
-    let mean = seen as f64 / count;
-    let variance =
-        headers.iter().map(|header| (of(header) as f64 - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    // Drawn without putting back: what was seen has no error.
-    let unseen = (1.0 - count / total).max(0.0);
-    let error = total * (variance / count * unseen).sqrt();
-    (headers.len() > 1).then(|| Estimate::with_error(mean * total, error, seen as f64))
+
+    /// The share of the error that sampling leaves: drawn without putting back, what was seen has none.
+    fn unseen(&self) -> f64 {
+        1.0 - self.looked_into as f64 / self.files.max(1) as f64
+    }
+
+    /// Files with a sound header among all, with Wilson's interval: a sample without a broken file does not mean
+    /// that there is none.
+    fn sound(&self) -> Option<Estimate> {
+        let (sound, broken) = (self.headers.len() as u64, self.looked_into - self.headers.len() as u64);
+        if self.is_all() {
+            return Some(Estimate::counted(sound));
+        }
+        let (looked, files) = (self.looked_into as f64, self.files as f64);
+        let (share, draws) = (sound as f64 / looked, looked / self.unseen());
+        let squared = REACH * REACH / draws;
+        let middle = (share + squared / 2.0) / (1.0 + squared);
+        let reach =
+            REACH * (share * (1.0 - share) / draws + squared / (4.0 * draws)).sqrt() / (1.0 + squared);
+        let mean = share * files;
+        let low = ((middle - reach) * files).clamp(sound as f64, mean);
+        let high = ((middle + reach) * files).min(files - broken as f64).max(mean);
+        (self.looked_into > 0).then_some(Estimate { mean, low, high, level: LEVEL, exact: false })
+    }
+
+    /// The sum over all files from the mean over some; a broken one adds nothing and stands for others like it.
+    fn total(&self, of: fn(&ImageHeader) -> u64) -> Option<Estimate> {
+        let seen = self.headers.iter().map(of).fold(0_u64, u64::saturating_add);
+        if self.is_all() {
+            return Some(Estimate::counted(seen));
+        }
+        let (looked, files) = (self.looked_into as f64, self.files as f64);
+        let mean = seen as f64 / looked;
+        let broken = looked - self.headers.len() as f64;
+        let squares = self.headers.iter().map(|header| (of(header) as f64 - mean).powi(2)).sum::<f64>();
+        let variance = (squares + broken * mean * mean) / (looked - 1.0);
+        let error = files * (variance / looked * self.unseen()).sqrt();
+        (self.headers.len() > 1).then(|| Estimate::with_error(mean * files, error, seen as f64))
+    }
 }
 
 fn sides(headers: &[ImageHeader]) -> Option<Sides> {

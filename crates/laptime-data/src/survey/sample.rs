@@ -46,6 +46,11 @@ impl<T> Sample<T> {
         }
     }
 
+    /// How much was kept.
+    pub(crate) fn len(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
     /// Whether everything that was offered was kept.
     pub(crate) fn is_all(&self) -> bool {
         self.halvings == 0

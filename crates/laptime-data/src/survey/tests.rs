@@ -67,10 +67,40 @@ fn more_images_than_are_looked_into_are_estimated_with_an_interval() {
     let truth: u64 = (0..1_500).map(|index| u64::from(10 + index % 50_u32) * 20 * 3).sum();
     let decoded = survey.decoded_bytes.unwrap();
     assert!(!decoded.exact && (decoded.low..=decoded.high).contains(&(truth as f64)), "{decoded:?}");
-    assert_eq!(survey.samples, Some(Estimate::counted(1_500)));
-    let options = SurveyOptions { exact: true, ..OPTIONS };
-    let exact = Survey::of(&[folder.path().to_owned()], &options, &Watch::default());
+    // None that was looked into is broken, but not all were looked into.
+    let samples = survey.samples.unwrap();
+    assert!(!samples.exact && samples.mean == 1_500.0 && samples.high == 1_500.0, "{samples:?}");
+    assert!((1_480.0..1_500.0).contains(&samples.low), "{samples:?}");
+    let exact = survey_exactly(folder.path());
     assert_eq!(exact.decoded_bytes, Some(Estimate::counted(truth)));
+    assert_eq!(exact.samples, Some(Estimate::counted(1_500)));
+}
+
+fn survey_exactly(folder: &Path) -> Survey {
+    let options = SurveyOptions { exact: true, ..OPTIONS };
+    Survey::of(&[folder.to_owned()], &options, &Watch::default())
+}
+
+#[test]
+fn broken_images_are_counted_and_those_in_a_sample_stand_for_others() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..3_000_u32 {
+        let bytes = if index % 10 == 0 { b"no image".to_vec() } else { png(10 + index % 50, 20, 30) };
+        fs::write(folder.path().join(format!("{index}.png")), bytes).unwrap();
+    }
+    let sampled = survey(folder.path());
+    let part = &sampled.parts[0];
+    assert!((500..=1_000).contains(&part.looked_into), "{part:?}");
+    assert!(part.broken > 0 && part.broken == sampled.trouble_count, "{part:?}");
+    let holds = |estimate: Estimate, truth: f64| {
+        !estimate.exact && (estimate.low..=estimate.high).contains(&truth) && estimate.high < truth * 1.1
+    };
+    assert!(holds(sampled.samples.unwrap(), 2_700.0), "{:?}", sampled.samples);
+    let exact = survey_exactly(folder.path());
+    let truth = exact.decoded_bytes.unwrap();
+    assert!(truth.exact && holds(sampled.decoded_bytes.unwrap(), truth.mean), "{:?}", sampled.decoded_bytes);
+    assert_eq!((exact.samples, exact.parts[0].broken), (Some(Estimate::counted(2_700)), 300));
+    assert_eq!((exact.parts[0].looked_into, exact.trouble_count), (3_000, 300));
 }
 
 #[test]
