@@ -91,3 +91,12 @@ def codes_of(module: ModuleType) -> set[CodeType]:
             found.add(value)
             waiting.extend(value.co_consts)
     return found
+
+
+def unseen(error: BaseException) -> None:
+    """Takes the frame that catches an error out of its traceback; to be raised again with a plain `raise`.
+
+    What the script's own code raises below a hook then reads as it does without the hook.
+    """
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
