@@ -44,10 +44,6 @@ def broken(name: str, error: BaseException) -> None:
         pass
 
 
-def tell_troubles() -> None:
-    """Nothing: troubles are on record when they happen."""
-
-
 def unseen(error: BaseException) -> None:
     """Takes the frame that catches an error out of its traceback; to be raised again with a plain `raise`.
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from . import _guard, _keras_facts, _native
 from ._native import enter, exit
+from ._keras_facts import is_traced
 from .keras import _begin_fit, _end_fit, here
 
 CALLBACKS = _native.stage_id("callbacks")
@@ -63,14 +64,18 @@ def _around(
         def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
             if before is not None:
                 before(self, args, kwargs)
-            if here.fit is None or here.fit.callbacks is not self:
-                return original(self, *args, **kwargs)
-            enter(CALLBACKS)
+            is_ours = here.fit is not None and here.fit.callbacks is self
+            if is_ours:
+                enter(CALLBACKS)
             try:
                 result = original(self, *args, **kwargs)
+            except BaseException as error:
+                _guard.unseen(error)
+                raise
             finally:
-                exit(CALLBACKS)
-            if after is not None:
+                if is_ours:
+                    exit(CALLBACKS)
+            if is_ours and after is not None:
                 after(self, args, kwargs)
             return result
 
@@ -140,16 +145,20 @@ def _attach_batches() -> None:
 def _make_batch_begin(original: Function[..., Any]) -> Function[..., Any]:
     def on_train_batch_begin(self: Any, batch: Any, logs: Any = None) -> None:
         fit = here.fit
-        if fit is None or fit.callbacks is not self or fit.log is None:
-            return original(self, batch, logs)
-        if fit.is_waiting:
-            # Only here has the loop in `fit` let go of the iterator of the pass before.
-            fit.end_wait()
-        enter(CALLBACKS)
+        is_ours = fit is not None and fit.callbacks is self
+        if is_ours:
+            if fit.is_waiting:
+                # Only here has the loop in `fit` let go of the iterator of the pass before.
+                fit.end_wait()
+            enter(CALLBACKS)
         try:
             return original(self, batch, logs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
-            exit(CALLBACKS)
+            if is_ours:
+                exit(CALLBACKS)
 
     return on_train_batch_begin
 
@@ -157,15 +166,19 @@ def _make_batch_begin(original: Function[..., Any]) -> Function[..., Any]:
 def _make_batch_end(original: Function[..., Any]) -> Function[..., Any]:
     def on_train_batch_end(self: Any, batch: Any, logs: Any = None) -> None:
         fit = here.fit
-        if fit is None or fit.callbacks is not self:
-            return original(self, batch, logs)
-        if fit.results is not None and fit.log is not None:
-            fit.log.handed_over(batch)
-        enter(CALLBACKS)
+        is_ours = fit is not None and fit.callbacks is self
+        if is_ours:
+            if fit.results is not None and fit.log is not None:
+                fit.log.handed_over(batch)
+            enter(CALLBACKS)
         try:
             return original(self, batch, logs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
-            exit(CALLBACKS)
+            if is_ours:
+                exit(CALLBACKS)
 
     return on_train_batch_end
 
@@ -202,13 +215,17 @@ def in_stage(
 
     def make(original: Function[..., Any]) -> Function[..., Any]:
         def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if not is_recorded(self):
-                return original(self, *args, **kwargs)
-            enter(stage)
+            recorded = not is_traced() and is_recorded(self)
+            if recorded:
+                enter(stage)
             try:
                 return original(self, *args, **kwargs)
+            except BaseException as error:
+                _guard.unseen(error)
+                raise
             finally:
-                exit(stage)
+                if recorded:
+                    exit(stage)
 
         return timed
 
@@ -248,15 +265,19 @@ def _is_trained_eagerly(model: Any) -> bool:
 
 def _make_result(original: Function[..., Any]) -> Function[..., Any]:
     def _get_metrics_result_or_logs(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _is_trained(self):
-            return original(self, *args, **kwargs)
-        # The first thing after a pass, also after one that was told to stop.
-        _end_pass()
-        enter(METRICS)
+        is_trained = _is_trained(self)
+        if is_trained:
+            # The first thing after a pass, also after one that was told to stop.
+            _end_pass()
+            enter(METRICS)
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
-            exit(METRICS)
+            if is_trained:
+                exit(METRICS)
 
     return _get_metrics_result_or_logs
 
@@ -269,13 +290,17 @@ def _end_pass() -> None:
 def _make_pythonify(original: Function[..., Any]) -> Function[..., Any]:
     def pythonify_logs(logs: Any) -> Any:
         # On the threads that Keras has for its callbacks there is no fit.
-        if not logs or here.fit is None:
-            return original(logs)
-        enter(METRICS)
+        is_recorded = logs and here.fit is not None
+        if is_recorded:
+            enter(METRICS)
         try:
             return original(logs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
-            exit(METRICS)
+            if is_recorded:
+                exit(METRICS)
 
     return pythonify_logs
 
@@ -293,7 +318,11 @@ def _make_iterator_init(original: Function[..., Any]) -> Function[..., Any]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if here.fit is not None:
             _see_iterator()
-        original(self, *args, **kwargs)
+        try:
+            original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
 
     return __init__
 

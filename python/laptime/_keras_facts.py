@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from . import _native, _training
@@ -14,6 +15,26 @@ def backend() -> str:
     import keras
 
     return keras.backend.backend()
+
+
+def _make_is_traced() -> Callable[[], bool]:
+    if backend() == "tensorflow":
+        import tensorflow as tf
+
+        executing_eagerly = tf.executing_eagerly
+        return lambda: not executing_eagerly()
+    if backend() == "torch":
+        from torch.compiler import is_dynamo_compiling
+
+        # Itself, and not a function of ours: Dynamo knows it.
+        return is_dynamo_compiling
+    from keras.src.backend.common.stateless_scope import in_stateless_scope
+
+    return in_stateless_scope
+
+
+# Whether what is called now is only looked at, to be compiled, and not computed.
+is_traced = _make_is_traced()
 
 
 def version_facts() -> dict[str, Any]:

@@ -229,29 +229,40 @@ class Fit:
             self.is_split = split is not None
         return self._timed_whole(original, split)
 
+    def make_again(self) -> Callable[..., Any]:
+        """Lets Keras make its train function anew."""
+        ours = self.model.train_function
+        self.model.make_train_function(force=True)
+        ours._laptime_original = made = self.model.train_function
+        self.model.train_function = ours
+        return made
+
     def _timed_whole(self, original: Callable[..., Any], split: Any) -> Callable[..., Any]:
         def train_function(*args: Any) -> Any:
-            if self.log is None:
-                return original(*args)
             if self.is_waiting:
                 self.end_wait()
-            if split is not None and split.is_ready(args[0]):
-                return split.run(args[0])
-            self.take_unseen(args[-1])
-            enter(self.stage)
             try:
-                return original(*args)
-            except StopIteration:
-                self.ran_out()
+                if split is not None and self.log is not None and split.is_ready(args[0]):
+                    return split.run(args[0])
+                self.take_unseen(args[-1])
+                enter(self.stage)
+                try:
+                    return original(*args) if split is None else split.run_whole(*args)
+                finally:
+                    exit(self.stage)
+            except BaseException as error:
+                if isinstance(error, StopIteration):
+                    self.ran_out()
+                _guard.unseen(error)
                 raise
-            finally:
-                exit(self.stage)
 
         return train_function
 
     @_guard.safely
     def take_unseen(self, data: Any) -> None:
         """Counts the samples of a step whose batch is in a list, or is fetched inside the train function."""
+        if self.log is None:
+            return
         if isinstance(data, list):
             self._take_fused(sum(samples_of(batch) for batch in data), len(data))
             return
@@ -274,19 +285,22 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def __next__(self: Any) -> Any:
         fit = here.fit
-        if fit is None or fit.iterator is not self or fit.log is None:
-            return original(self)
-        log = fit.log
-        if fit.is_split and 0 < fit.epoch_steps != self.num_batches:
-            # Only the first and the last turn do more than to hand out the dataset's iterator.
-            log.turn()
-            return original(self)
-        log.request()
+        is_ours = fit is not None and fit.iterator is self and fit.log is not None
+        # Only the first and the last turn do more than to hand out the dataset's iterator.
+        is_wait = is_ours and not (fit.is_split and 0 < fit.epoch_steps != self.num_batches)
+        if is_wait:
+            fit.log.request()
+        elif is_ours:
+            fit.log.turn()
         try:
             item = original(self)
-        except BaseException:
-            fit.ran_out()
+        except BaseException as error:
+            if is_ours:
+                fit.ran_out()
+            _guard.unseen(error)
             raise
+        if not is_wait:
+            return item
         # The wait goes on until the callbacks are told of the batch: meanwhile the batch before, or the
         # iterator of the pass before, is torn down.
         fit.is_waiting = True

@@ -44,6 +44,9 @@ class Feed:
         enter(_DATA_WAIT)
         try:
             batch = next(self.iterator)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             exit(_DATA_WAIT)
         self.samples += _count(batch) or 0
@@ -136,7 +139,11 @@ def _make_batch_end(original: Callable[..., Any]) -> Callable[..., Any]:
         log = self.__dict__.get("_laptime_log")
         if log is not None:
             _see_end(log, batch, logs)
-        return original(self, batch, logs)
+        try:
+            return original(self, batch, logs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
 
     return _on_train_batch_end
 
@@ -186,8 +193,10 @@ def timed(fit: Fit, original: Callable[..., Any]) -> Callable[..., Any] | None:
         enter(fit.stage)
         try:
             result = original(state, feed.begin(iterator))
-        except StopIteration:
-            fit.ran_out()
+        except BaseException as error:
+            if isinstance(error, StopIteration):
+                fit.ran_out()
+            _guard.unseen(error)
             raise
         finally:
             exit(fit.stage)

@@ -21,6 +21,7 @@ from ._native import (
     is_inside,
     leave_update,
 )
+from ._keras_facts import is_traced
 from ._samples import samples_of
 from .keras import here
 
@@ -32,19 +33,6 @@ _BACKEND = keras.backend.backend()
 
 if _BACKEND == "tensorflow":
     from . import tensorflow as hooks
-
-    is_eager = hooks.executing_eagerly
-elif _BACKEND == "torch":
-    from torch.compiler import is_dynamo_compiling
-
-    def is_eager() -> bool:
-        return not is_dynamo_compiling()
-
-else:
-    from keras.src.backend.common.stateless_scope import in_stateless_scope
-
-    def is_eager() -> bool:
-        return not in_stateless_scope()
 
 
 def attach() -> None:
@@ -62,7 +50,6 @@ def attach() -> None:
 @_guard.safely
 def _end_training() -> None:
     """The script ends, and with it what it trains."""
-    _guard.tell_troubles()
     _passes.settle()
     _training.here.training.end_fit()
     _training.here.training.forget()
@@ -99,18 +86,21 @@ def _attach_models() -> None:
 
 def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if here.depth:
-            return original(self, *args, **kwargs)
-        if is_inside():
-            _see_inner(self, args, kwargs)
-            return original(self, *args, **kwargs)
-        if not is_eager() or kwargs.get("training"):
-            return original(self, *args, **kwargs)
-        begin_model(self, False)
+        is_stage = False
+        if not here.depth:
+            if is_inside():
+                _see_inner(self, args, kwargs)
+            elif not is_traced() and not kwargs.get("training"):
+                is_stage = True
+                begin_model(self, False)
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
-            end_call()
+            if is_stage:
+                end_call()
 
     return __call__
 
@@ -118,7 +108,7 @@ def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
 @_guard.safely
 def _see_inner(model: Any, args: Any, kwargs: Any) -> None:
     """A call inside a tape, or while a function is traced."""
-    if not is_eager():
+    if is_traced():
         if hooks.here.call is not None:
             hooks.here.call.calls_model = True
     elif hooks.here.in_tape:
@@ -135,7 +125,11 @@ def _attach_optimizers() -> None:
 
 def _make_init(original: Callable[..., Any]) -> Callable[..., Any]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
+        try:
+            original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         _see_optimizer(self)
 
     return __init__
@@ -148,38 +142,41 @@ def _see_optimizer(optimizer: Any) -> None:
 
 def _make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
     def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_eager():
-            if not here.depth and _BACKEND == "tensorflow":
+        is_stage = is_update = False
+        if is_traced():
+            if _BACKEND == "tensorflow" and not here.depth:
                 _see_traced(self)
-            return original(self, *args, **kwargs)
-        if here.depth:
-            return _apply_in_fit(original, self, args, kwargs)
-        found = begin_update(self)
-        if found:
-            if found != _UNSETTLED:
-                return original(self, *args, **kwargs)
-            _settle_update(self)
-            enter_update()
+        elif here.depth:
+            is_stage = here.fit is not None
+            if is_stage:
+                enter(_OPTIMIZER)
+        else:
+            is_update = _begin_update(self)
         try:
             result = original(self, *args, **kwargs)
-        except BaseException:
-            leave_update()
+        except BaseException as error:
+            _guard.unseen(error)
+            if is_update:
+                leave_update()
             raise
-        end_update(self)
-        _see_weights(self)
+        finally:
+            if is_stage:
+                exit(_OPTIMIZER)
+        if is_update:
+            end_update(self)
+            _see_weights(self)
         return result
 
     return apply
 
 
-def _apply_in_fit(original: Callable[..., Any], optimizer: Any, args: Any, kwargs: Any) -> Any:
-    if here.fit is None:
-        return original(optimizer, *args, **kwargs)
-    enter(_OPTIMIZER)
-    try:
-        return original(optimizer, *args, **kwargs)
-    finally:
-        exit(_OPTIMIZER)
+def _begin_update(optimizer: Any) -> bool:
+    """Says whether this is an update of its own, and no part of another."""
+    found = begin_update(optimizer)
+    if found == _UNSETTLED:
+        _settle_update(optimizer)
+        enter_update()
+    return found in (0, _UNSETTLED)
 
 
 @_guard.safely
@@ -192,8 +189,8 @@ def _see_traced(optimizer: Any) -> None:
 
 @_guard.safely
 def _settle_update(optimizer: Any) -> None:
-    # The caller of `apply`: this function stands inside its guard, which stands inside `apply`.
-    _training.here.training.settle_update(optimizer, sys._getframe(3))
+    # The caller of `apply`: this function stands inside its guard, and that two calls below `apply`.
+    _training.here.training.settle_update(optimizer, sys._getframe(4))
 
 
 @_guard.safely
@@ -211,35 +208,33 @@ def _attach_train_on_batch() -> None:
 
 def _make_train_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
     def train_on_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if here.depth or is_inside():
-            return original(self, *args, **kwargs)
-        if not _keras_facts.is_compiled(self) and _BACKEND == "torch":
-            return _train_in_parts(original, self, args, kwargs)
-        is_begun = _begin_batch(self, args[0] if args else kwargs.get("x"))
-        here.depth += 1
+        is_ours = not here.depth and not is_inside()
+        # On torch the calls inside tell what happens.
+        in_parts = is_ours and _BACKEND == "torch" and not _keras_facts.is_compiled(self)
+        is_begun = False
+        if in_parts:
+            here.on_batch = True
+            enter(_TRAIN_FUNCTION)
+        elif is_ours:
+            is_begun = _begin_batch(self, args[0] if args else kwargs.get("x"))
+            here.depth += 1
         try:
             result = original(self, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
+            _guard.unseen(error)
             _leave_batch(is_begun)
             raise
         finally:
-            here.depth -= 1
+            if in_parts:
+                exit(_TRAIN_FUNCTION)
+                here.on_batch = False
+            elif is_ours:
+                here.depth -= 1
         if is_begun:
             _end_batch(self)
         return result
 
     return train_on_batch
-
-
-def _train_in_parts(original: Callable[..., Any], model: Any, args: Any, kwargs: Any) -> Any:
-    """On torch the calls inside tell what happens."""
-    here.on_batch = True
-    enter(_TRAIN_FUNCTION)
-    try:
-        return original(model, *args, **kwargs)
-    finally:
-        exit(_TRAIN_FUNCTION)
-        here.on_batch = False
 
 
 @_guard.safely
@@ -263,8 +258,8 @@ def _begin_batch(model: Any, data: Any) -> bool:
 
 @_guard.safely
 def _leave_batch(is_begun: bool) -> None:
-    here.on_batch = False
     if is_begun:
+        here.on_batch = False
         _native.end_function(_TRAIN_FUNCTION)
 
 
@@ -277,14 +272,18 @@ def _end_batch(model: Any) -> None:
 
 def _make_test_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
     def test_on_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if here.depth or is_inside():
-            return original(self, *args, **kwargs)
-        begin_model(self, False)
+        is_ours = not here.depth and not is_inside()
+        if is_ours:
+            begin_model(self, False)
         here.depth += 1
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             here.depth -= 1
-            end_call()
+            if is_ours:
+                end_call()
 
     return test_on_batch

@@ -22,7 +22,7 @@ class Split:
     cannot be done, as over several devices, Keras' own function is used and the wait stays inside.
     """
 
-    __slots__ = ("compiled", "fit", "iterator", "next", "original")
+    __slots__ = ("compiled", "failure", "fit", "iterator", "next", "original")
 
     def __init__(self, fit: Fit, original: Callable[..., Any]) -> None:
         self.fit = fit
@@ -30,6 +30,8 @@ class Split:
         self.iterator: Callable[[], Any] = lambda: None
         self.compiled: Any = None
         self.next: Any = None
+        # Why the step could not be compiled.
+        self.failure: Exception | None = None
 
     @classmethod
     def of(cls, fit: Fit, original: Callable[..., Any]) -> Split | None:
@@ -48,7 +50,7 @@ class Split:
         if iterator is not self.iterator():
             # Not held: an iterator that is torn down waits for its threads, and that is for Keras to say when.
             self.iterator = weakref.ref(iterator)
-            self.compiled = self._compiled_for(iterator)
+            self.compiled = self._compiled_for(iterator) if self.failure is None else None
         return self.compiled is not None
 
     @_guard.safely
@@ -68,16 +70,34 @@ class Split:
         for of, compiled in known:
             if of == spec:
                 return compiled
+        compiled = tf.function(
+            lambda data: original((data,)), input_signature=[spec], autograph=False
+        )
         enter(self.fit.stage)
         try:
-            compiled = tf.function(
-                lambda data: original((data,)), input_signature=[spec], autograph=False
-            )
             compiled.get_concrete_function()
+        except Exception as error:
+            # Most likely the user's step is wrong, which Keras' own function is to tell. Once its tracing has
+            # failed a function is spoilt, so it is made again.
+            self.failure = error
+            self.original = self.fit.make_again()
+            return None
         finally:
             exit(self.fit.stage)
         known.append((spec, compiled))
         return compiled
+
+    def run_whole(self, iterator: Any) -> Any:
+        """Waits and trains in Keras' own function."""
+        try:
+            result = self.original(iterator)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
+        if self.failure is not None:
+            # It was not the user's step.
+            _guard.broken("wait for a batch", self.failure)
+        return result
 
     def run(self, iterator: Any) -> Any:
         """Waits for a batch and trains on it."""
@@ -86,13 +106,17 @@ class Split:
         log.wait()
         try:
             data = self.next(iterator)
-        except BaseException:
+        except BaseException as error:
             fit.ran_out()
+            _guard.unseen(error)
             raise
         log.arrived(self._count(data) or 0)
         enter(fit.stage)
         try:
             return self.compiled(data)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             exit(fit.stage)
 

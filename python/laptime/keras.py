@@ -113,6 +113,9 @@ def _make_fit(original: Function[..., Any]) -> Function[..., Any]:
         here.depth += 1
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             here.depth -= 1
             if outermost:
@@ -126,7 +129,6 @@ def _begin_fit(model: Any) -> None:
     from ._keras_fit import Fit
 
     here.fit = Fit(model)
-    _guard.tell_troubles()
 
 
 def _end_fit() -> None:
@@ -157,6 +159,9 @@ def _make_evaluate(original: Function[..., Any]) -> Function[..., Any]:
         here.evaluations += 1
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             here.depth -= 1
             here.evaluations -= 1
@@ -183,6 +188,9 @@ def _make_predict(original: Function[..., Any]) -> Function[..., Any]:
         here.depth += 1
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             here.depth -= 1
 

@@ -18,7 +18,7 @@ from typing import Any
 import sklearn
 from sklearn import base
 
-from . import _guard, _native, _session, _training
+from . import _guard, _left_behind, _native, _session, _training
 from ._samples import samples_of
 
 _FIT = _native.stage_id("fit")
@@ -100,11 +100,18 @@ def _hook_validations() -> None:
 
 def _make_fit(original: Callable[..., Any]) -> Callable[..., Any]:
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if here.depth:
-            return original(self, *args, **kwargs)
         data = args[0] if args else kwargs.get("X")
-        is_ours = _begin(self, type(self).__name__, data, sys._getframe(1))
-        return _run(is_ours, original, (self, *args), kwargs)
+        is_ours = not here.depth and _begin(self, type(self).__name__, data, sys._getframe(1))
+        _enter()
+        try:
+            return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
+        finally:
+            _leave()
+            if is_ours:
+                _end()
 
     return fit
 
@@ -113,32 +120,35 @@ def _make_validation(original: Callable[..., Any]) -> Callable[..., Any]:
     name = original.__name__
 
     def validate(*args: Any, **kwargs: Any) -> Any:
-        if here.depth:
-            return original(*args, **kwargs)
         estimator = args[0] if args else kwargs.get("estimator")
         data = args[1] if len(args) > 1 else kwargs.get("X")
         label = f"{name}({type(estimator).__name__})"
-        is_ours = _begin(estimator, label, data, sys._getframe(1))
-        return _run(is_ours, original, args, kwargs)
+        is_ours = not here.depth and _begin(estimator, label, data, sys._getframe(1))
+        _enter()
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
+        finally:
+            _leave()
+            if is_ours:
+                _end()
 
     return validate
 
 
-def _run(is_ours: bool | None, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Runs the outermost call; those inside it are part of it."""
+def _enter() -> None:
+    """A call has begun; those inside it are part of it."""
     global _under_way
     here.depth += 1
     _under_way += 1
-    try:
-        return original(*args, **kwargs)
-    except BaseException as error:
-        _guard.unseen(error)
-        raise
-    finally:
-        here.depth -= 1
-        _under_way -= 1
-        if is_ours:
-            _end()
+
+
+def _leave() -> None:
+    global _under_way
+    here.depth -= 1
+    _under_way -= 1
 
 
 @_guard.safely
@@ -146,7 +156,7 @@ def _begin(estimator: Any, label: str, data: Any, frame: FrameType | None) -> bo
     if not _trains(estimator) or _is_part():
         return False
     _session.ensure_started()
-    _leave_training(frame)
+    _left_behind.end_unless_around(frame)
     if _native.fit_is_open() or _native.in_training():
         # Part of a training that is under way, such as a probe of its features.
         return False
@@ -161,13 +171,6 @@ def _begin(estimator: Any, label: str, data: Any, frame: FrameType | None) -> bo
 def _end() -> None:
     _native.exit(_FIT)
     _native.fit_end()
-
-
-def _leave_training(frame: FrameType | None) -> None:
-    """A training whose loops have been left is over."""
-    training = _training.here.training
-    if _native.in_training() and not _training._identities(frame) & training.fit_loops:
-        training.end_fit()
 
 
 def _trains(estimator: Any) -> bool:
@@ -197,13 +200,14 @@ def _facts(estimator: Any) -> dict[str, Any]:
 
 def _make_partial_fit(original: Callable[..., Any]) -> Callable[..., Any]:
     def partial_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if here.depth:
-            return original(self, *args, **kwargs)
         data = args[0] if args else kwargs.get("X")
-        is_ours = _begin_part(self, data, sys._getframe(1))
+        is_ours = not here.depth and _begin_part(self, data, sys._getframe(1))
         here.depth += 1
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             here.depth -= 1
             if is_ours:
@@ -220,7 +224,7 @@ def _begin_part(estimator: Any, data: Any, frame: FrameType | None) -> bool:
     _session.ensure_started()
     training = _training.here.training
     if _native.in_training() and training.fit_began != here.began:
-        _leave_training(frame)
+        _left_behind.end_unless_around(frame)
     is_others = _native.in_training() and training.fit_began != here.began
     if is_others or (_native.fit_is_open() and not _native.in_training()):
         return False

@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from . import _guard, _keras_facts, _loops, _native, _passes, _training
+from . import _guard, _left_behind, _loops, _native, _passes, _training
 from ._native import (
     ask,
     begin_backward,
@@ -85,7 +85,6 @@ def attach() -> None:
 @_guard.safely
 def end_training() -> None:
     """The script ends, and with it what it trains."""
-    _guard.tell_troubles()
     _passes.settle()
     _training.here.training.end_fit()
     _training.here.training.forget()
@@ -121,15 +120,18 @@ def _is_scripts() -> bool:
 
 def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
     def __iter__(self: Any) -> Any:
-        if is_inside() or not _is_scripts():
-            return original(self)
-        ticket = _passes.begin_pass(self)
+        is_pass = not is_inside() and _is_scripts()
+        ticket = _passes.begin_pass(self) if is_pass else None
         try:
             iterator = original(self)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
             if ticket is not None:
                 end_wait()
-        _passes.keep(iterator, ticket)
+        if is_pass:
+            _passes.keep(iterator, ticket)
         return iterator
 
     return __iter__
@@ -138,17 +140,20 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
 def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:
         ticket = getattr(self, "_laptime_ticket", None)
-        if ticket is None or not _is_scripts():
-            return original(self)
-        ask(self)
+        if ticket is not None and not _is_scripts():
+            ticket = None
+        if ticket is not None:
+            ask(self)
         try:
             batch = original(self)
         except BaseException as error:
-            end_wait()
-            if isinstance(error, (StopIteration, tf.errors.OutOfRangeError)):
-                _passes.linger(ticket)
+            if ticket is not None:
+                end_wait()
+                if isinstance(error, (StopIteration, tf.errors.OutOfRangeError)):
+                    _passes.linger(ticket)
+            _guard.unseen(error)
             raise
-        if take_batch(self, batch):
+        if ticket is not None and take_batch(self, batch):
             _native.count_samples(self, _samples(batch) or 0)
         return batch
 
@@ -164,6 +169,12 @@ def dataset_facts(dataset: Any) -> dict[str, Any]:
     """What a dataset tells of a fit; its rows are counted in the first epoch."""
     batches = int(dataset.cardinality())
     return {"steps_per_epoch": batches} if batches >= 0 else {}
+
+
+def own_facts() -> dict[str, Any]:
+    """What is known of a fit that has no optimizer."""
+    device = "gpu:0" if tf.config.list_logical_devices("GPU") else "cpu"
+    return {"framework_version": tf.__version__, "device": device}
 
 
 # Gradients.
@@ -188,6 +199,9 @@ def _make_exit(original: Callable[..., Any]) -> Callable[..., Any]:
     def __exit__(self: Any, *error: Any) -> Any:
         try:
             return original(self, *error)
+        except BaseException as raised:
+            _guard.unseen(raised)
+            raise
         finally:
             stage = self.__dict__.pop("_laptime_stage", None)
             if stage is not None:
@@ -225,26 +239,32 @@ def _make_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
         if not executing_eagerly():
             if not keras.depth:
                 _see_traced_gradient(args, kwargs)
-            return original(self, *args, **kwargs)
-        if keras.depth and keras.fit is None:
-            return original(self, *args, **kwargs)
-        if keras.depth:
+        elif not keras.depth:
+            begin_backward(None)
+        elif keras.fit is not None:
             enter(_BACKWARD)
-            try:
-                return original(self, *args, **kwargs)
-            finally:
-                exit(_BACKWARD)
-        begin_backward(None)
         try:
             result = original(self, *args, **kwargs)
-        except BaseException:
-            end_backward()
+        except BaseException as error:
+            _guard.unseen(error)
+            _end_gradient()
             raise
-        if end_backward():
+        if _end_gradient():
             _settle_own_step()
         return result
 
     return gradient
+
+
+def _end_gradient() -> bool:
+    """Says whether the gradients are for an update of the script's own."""
+    if not executing_eagerly():
+        return False
+    if not keras.depth:
+        return bool(end_backward())
+    if keras.fit is not None:
+        exit(_BACKWARD)
+    return False
 
 
 @_guard.safely
@@ -258,7 +278,11 @@ def _see_traced_gradient(args: Any, kwargs: Any) -> None:
 @_guard.safely
 def _settle_own_step() -> None:
     # The caller of `gradient`: this function stands inside its guard, which stands inside `gradient`.
-    _training.here.training.settle_own_step(sys._getframe(3), "tensorflow")
+    training = _training.here.training
+    before = training.fit_began
+    training.settle_own_step(sys._getframe(3), "tensorflow")
+    if training.fit_began != before:
+        _native.fit_update(own_facts())
 
 
 def see_model(model: Any, inputs: Any) -> None:
@@ -335,16 +359,23 @@ class Call:
         if not _native.has_passes():
             _native.take_samples(samples_of(self.inputs))
         training = _training.here.training
+        if optimizer is None and not _native.is_counted():
+            _left_behind.end_unless_around(self.frame)
         if _native.begin_compiled_update(optimizer) == _UNSETTLED:
             training.framework = "tensorflow"
+            before = training.fit_began
             training.settle_update(optimizer, self.frame)
+            if optimizer is None and training.fit_began != before:
+                _native.fit_update(own_facts())
 
     def end(self) -> None:
         here.call = None
         end_function(self.stage)
         if self.assigns and not self.is_updating and not self.is_known:
-            self.updates_itself = True
-            self.update(None)
+            # Outside any loop it was called for another reason.
+            self.updates_itself = bool(_left_behind.loops_around(self.frame))
+            if self.updates_itself:
+                self.update(None)
         self.frame = self.inputs = None
         if self.is_updating:
             self._end_update()
@@ -360,6 +391,9 @@ class Call:
         optimizer, self.optimizer = self.optimizer, None
         _native.end_compiled_update(optimizer)
         if optimizer is not None:
+            # Only now: that imports Keras, whose optimizer this is.
+            from . import _keras_facts
+
             _keras_facts.see_weights(optimizer)
         if not self.is_known:
             _native.fit_update({"compiled": self.name})
@@ -371,22 +405,24 @@ def _attach_function() -> None:
 
 def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_inside() or not _is_scripts() or self._run_functions_eagerly:
-            return original(self, *args, **kwargs)
-        call = self.__dict__.get("_laptime_call") or _see_function(self)
-        if call is None:
-            return original(self, *args, **kwargs)
-        if call.evaluates:
+        call = None
+        if not is_inside() and _is_scripts() and not self._run_functions_eagerly:
+            call = self.__dict__.get("_laptime_call") or _see_function(self)
+        evaluates = call is not None and call.evaluates
+        if evaluates:
             begin_model(_MODEL, False)
-            try:
-                return original(self, *args, **kwargs)
-            finally:
-                end_call()
-        _begin_call(call, sys._getframe(1), args or tuple(kwargs.values()))
+        elif call is not None:
+            _begin_call(call, sys._getframe(1), args or tuple(kwargs.values()))
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
-            _end_call(call)
+            if evaluates:
+                end_call()
+            elif call is not None:
+                _end_call(call)
 
     return __call__
 
@@ -408,10 +444,10 @@ def _end_call(call: Call) -> None:
 
 
 def _attach_variables() -> None:
-    from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
+    from tensorflow.python.ops.resource_variable_ops import ResourceVariable
 
     for name in ("assign", "assign_add", "assign_sub"):
-        _guard.replace(BaseResourceVariable, name, _make_assign)
+        _guard.replace(ResourceVariable, name, _make_assign)
 
 
 def _make_assign(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -419,7 +455,11 @@ def _make_assign(original: Callable[..., Any]) -> Callable[..., Any]:
         call = here.call
         if call is not None and id(self) in call.sources:
             call.assigns = True
-        return original(self, *args, **kwargs)
+        try:
+            return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
 
     return assign
 
@@ -434,15 +474,19 @@ def _attach_checkpoint() -> None:
 
 def _make_save(original: Callable[..., Any]) -> Callable[..., Any]:
     def save(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _is_scripts():
-            return original(self, *args, **kwargs)
-        _passes.settle()
-        pause_steps()
-        enter(_CHECKPOINT)
+        is_scripts = _is_scripts()
+        if is_scripts:
+            _passes.settle()
+            pause_steps()
+            enter(_CHECKPOINT)
         try:
             return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
         finally:
-            exit(_CHECKPOINT)
-            _native.see_activity()
+            if is_scripts:
+                exit(_CHECKPOINT)
+                _native.see_activity()
 
     return save

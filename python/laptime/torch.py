@@ -97,7 +97,6 @@ def attach() -> None:
 
 @_guard.safely
 def _end_training() -> None:
-    _guard.tell_troubles()
     here.training.end_fit()
     # What is kept of the script's code must not outlive it: torch's own caches would complain.
     here.training.forget()

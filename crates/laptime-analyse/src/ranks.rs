@@ -142,6 +142,7 @@ mod tests {
             wall_s: 1.0,
             ledger: Vec::new(),
             steps: 20,
+            samples: 0,
             samples_per_s: None,
             work_s: Some(work_ms * 1e-3),
             work_error_s: error_ms.map(|error| error * 1e-3),

@@ -26,9 +26,10 @@ class Fit:
     stages: set[str] = field(default_factory=set)
 
 
-KERAS = {"data_wait", "train_function"}
+KERAS = {"data_wait", "callbacks", "metrics", "train_function"}
 LOOP = {"forward", "backward", "optimizer"}
-IGNORED = {"unaccounted"}
+# What takes a moment between the stages of a loop, or none.
+IGNORED = {"unaccounted", "after_update", "garbage_collection", "loss", "prepare"}
 
 
 def keras_fit(count: int, steps: int, samples: int, **known: Any) -> Fit:
@@ -50,6 +51,7 @@ def check_fit(recorded: Recorded, at: int, expected: Fit) -> None:
     told, epochs = recorded.run.fits[at], recorded.epochs(at)
     assert [(epoch["steps"], epoch["samples"]) for epoch in epochs] == expected.epochs, at
     assert told["framework"] == expected.framework, at
+    assert told["framework_version"] and told["device"] == "cpu", at
     assert told["rows"] == expected.rows, at
     assert told["batch"] == expected.batch, at
     assert told["parameters"] == expected.parameters, at
@@ -141,6 +143,7 @@ def test_pipelines_loops_callbacks_and_odd_fits(tmp_path: Path) -> None:
 def test_on_torch_nothing_is_counted_twice(tmp_path: Path) -> None:
     bare, recorded = run_both(["torch_backend.py"], tmp_path)
     stages = KERAS | {"forward", "backward", "optimizer"}
+    assert all(fit["framework_version"].startswith("3.") for fit in recorded.run.fits)
     sized = {"batch": 32, "parameters": 41, "stages": stages}
     expected = [
         keras_fit(3, 4, 100, rows=100, **sized),
@@ -161,6 +164,20 @@ def test_estimators_of_scikit_learn_are_fits(tmp_path: Path) -> None:
     assert bare.code == 0, bare.stderr
     check_same(bare, recorded.ending)
     told = [(fit["label"], fit["rows"], fit["framework"]) for fit in recorded.run.fits]
-    assert told == [("Pipeline", 300, "sklearn"), ("GridSearchCV", 200, "sklearn")]
-    assert recorded.count("fit") == 2
+    assert told == [
+        ("Pipeline", 300, "sklearn"),
+        ("GridSearchCV", 200, "sklearn"),
+        ("GridSearchCV", 300, "sklearn"),
+        ("BaggingClassifier", 300, "sklearn"),
+        ("cross_validate(LogisticRegression)", 300, "sklearn"),
+        ("SGDClassifier", 300, "sklearn"),
+        ("LogisticRegression", 100, "sklearn"),
+    ]
+    assert recorded.count("fit") == 6
+    # A `partial_fit` is a step; the loop around those over the rows counts epochs.
+    assert [(epoch["steps"], epoch["samples"]) for epoch in recorded.epochs(5)] == [(6, 300)] * 3
+    assert recorded.count("partial_fit") == 18
+    # What a search starts to fit in other processes trains nothing of its own.
+    assert len({epoch["fit"] for epoch in recorded.run.epochs}) == 1
+    assert all(fit["framework_version"] for fit in recorded.run.fits)
     check_closing(recorded)
