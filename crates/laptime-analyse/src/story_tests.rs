@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Anchor, Event, FitFacts, LaneState, Metric, OpenStage, Record, RunMeta, StageId, StageTotal, Status, Ticks,
+    Anchor, Event, FitFacts, LaneState, Metric, OpenStage, Record, RunMeta, StageId, StageTotal, Status,
+    Ticks,
 };
 
 use crate::script::Script;
