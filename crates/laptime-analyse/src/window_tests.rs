@@ -66,7 +66,7 @@ fn a_training_without_epochs_has_16_to_32_laps_of_a_power_of_two_of_steps() {
     assert_eq!((fit.epochs, fit.steps, fit.epoch_s.mean, fit.loss), (0, 200, None, Some(0.5)));
     near(fit.steady_steps.unwrap().mean_s, 0.01);
     assert_eq!(report.steps.unwrap().count, 200);
-    assert_eq!(report.findings[0].id, "compute_bound");
+    assert_eq!(report.findings[0].id, "prepare_bound");
 }
 
 #[test]

@@ -224,7 +224,9 @@ impl Lane {
             return Pushed::Calm;
         }
         add(&self.0.totals[usize::from(stage.0 % MAX_STAGES)].count, 1);
-        self.push_span(Entry::span(stage, mark.at, now, Ticks(own), false))
+        // A clock that went back must not make a span whose own time is longer than it.
+        let own = Ticks(own).min(now.since(mark.at));
+        self.push_span(Entry::span(stage, mark.at, now, own, false))
     }
 
     /// Books a stretch of the past in which only the background was open on a stage, as one span of it.

@@ -114,6 +114,8 @@ fn watch(
 ) -> Result<Watched, Failure> {
     let mut hooks = Hooks::prepare(&supervisor, args.no_hooks);
     let variables = environment::variables(&supervisor, &hooks);
+    // Before the command: a signal to the whole group may come as soon as that runs.
+    let bystander = Bystander::stand();
     let child = match Child::start(words, &variables, signals) {
         Ok(child) => child,
         Err(error) => {
@@ -124,7 +126,8 @@ fn watch(
     supervisor.watch(child.pid());
     let live = Live::follow(supervisor.run(), Views::default().with_board(board));
     let sampler = args.profile.then(|| sample(child.pid(), &supervisor));
-    let (ended, at, usage) = follow(&child, &mut supervisor, &mut hooks, signals);
+    let (ended, at, usage) =
+        follow(&child, &mut supervisor, &mut hooks, Signals { blocked: signals, bystander });
     if let Some(Err(error)) = sampler.map(|started| started.and_then(Sampler::stop)) {
         note(&format!("warning: the profile is not kept in full: {error}"));
     }
@@ -140,18 +143,23 @@ fn sample(pid: u32, supervisor: &Supervisor) -> io::Result<Sampler> {
     Sampler::start(pid, run, supervisor.rank())
 }
 
+/// The signals that come for the command, and who knows which of them it has got already.
+struct Signals<'a> {
+    blocked: &'a signals::Blocked,
+    bystander: Option<Bystander>,
+}
+
 /// Forwards signals, stops with the command, and reads the probes, until the command has ended.
 fn follow(
     child: &Child,
     supervisor: &mut Supervisor,
     hooks: &mut Hooks,
-    signals: &signals::Blocked,
+    mut signals: Signals<'_>,
 ) -> (Ended, Anchor, ChildUsage) {
     let mut next_sample = child::Timer::every_second();
-    let mut bystander = Bystander::stand();
     loop {
-        let signal = signals.wait(next_sample.left().min(hooks.left()));
-        let to_the_group = bystander.as_mut().map_or(0, Bystander::seen);
+        let signal = signals.blocked.wait(next_sample.left().min(hooks.left()));
+        let to_the_group = signals.bystander.as_mut().map_or(0, Bystander::seen);
         if let Some(signal) = signal.filter(|signal| !signal.is_in(to_the_group)) {
             child.forward(&signal);
         }
@@ -162,7 +170,7 @@ fn follow(
                 let (ended, usage) = child.reap();
                 return (ended, laptime_record::anchor(), usage);
             }
-            child::Change::Stopped(signal) => signals.stop_by(signal),
+            child::Change::Stopped(signal) => signals.blocked.stop_by(signal),
             child::Change::None => {}
         }
         if next_sample.is_due() {

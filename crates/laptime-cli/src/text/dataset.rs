@@ -80,7 +80,10 @@ fn broken_images(survey: &Survey) -> Option<String> {
     let broken = units::count(part.broken);
     Some(match part.looked_into == part.files {
         true => format!("; {broken} more are broken"),
-        false => format!("; {broken} of the {} looked into are broken", units::count(part.looked_into)),
+        false => {
+            let verb = if part.broken == 1 { "is" } else { "are" };
+            format!("; {broken} of the {} looked into {verb} broken", units::count(part.looked_into))
+        }
     })
 }
 

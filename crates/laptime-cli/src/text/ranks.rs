@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn trainers_of_one_rank_have_a_row_each_and_the_sum_of_what_they_do() {
         insta::assert_snapshot!(ranks_text(&sample::two_trainers(), &Style::default()), @r"
-        trainer    wall  data   fwd   bwd   opt   comm  other  steps  samples/s
-           4711  5.52 s  0.23  1.31  2.36  0.89  -0.00   0.74  4,200     26,446
-           4712  5.52 s  0.23  1.31  2.36  0.89  -0.00   0.74  4,200     25,005
+        trainer    wall  data   fwd   bwd   opt  comm  other  steps  samples/s
+           4711  5.72 s  0.23  1.31  2.36  0.89  0.00   0.94  4,200     26,446
+           4712  5.72 s  0.23  1.31  2.36  0.89  0.00   0.94  4,200     25,005
         stages in s; named by process id; together 51,451 samples/s
         ");
         let mut report = sample::two_trainers();

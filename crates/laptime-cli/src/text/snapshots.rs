@@ -57,7 +57,7 @@ fn a_finished_run() {
 #[test]
 fn a_run_without_epochs_has_windows_of_steps_for_laps() {
     insta::assert_snapshot!(at_80(&sample::by_steps()), @r"
-    gpt · killed · 4,200 of 5,000 steps · 5.52 s
+    gpt · killed · 4,200 of 5,000 steps · 5.72 s
     GPT · 769 parameters · lr 0.001 · optimizer adam
     burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
     died in backward (open for 3.20 ms), step 4,201 (fit 1)
@@ -71,24 +71,27 @@ fn a_run_without_epochs_has_windows_of_steps_for_laps() {
     times in s; rest: data, h2d, loss, unaccounted; *: not complete
 
     stage              time    share                        spans     mean      p95
+    imports          200 ms    3.5 %  █▊                       12  16.7 ms  20.0 ms
     start-up        41.2 ms    0.7 %  ▍                         –        –        –
-    data wait        228 ms    4.1 %  █▉                    4,200  54.2 us  65.0 us
-    host to device  59.0 ms    1.1 %  ▌                     4,200  14.1 us  16.9 us
-    forward         1.31 s    23.7 %  ███████████▏          4,200   311 us   373 us
-    loss             202 ms    3.7 %  █▊                    4,200  48.2 us  57.8 us
-    backward        2.36 s    42.7 %  ████████████████████  4,200   562 us   675 us
-    optimizer        885 ms   16.0 %  ███████▌              4,200   211 us   253 us
-    evaluate         388 ms    7.0 %  ███▎                      5  77.7 ms  93.2 ms
+    data wait        228 ms    4.0 %  █▉                    4,200  54.2 us  65.0 us
+    host to device  59.0 ms    1.0 %  ▌                     4,200  14.1 us  16.9 us
+    forward         1.31 s    22.8 %  ███████████▏          4,200   311 us   373 us
+    loss             202 ms    3.5 %  █▊                    4,200  48.2 us  57.8 us
+    backward        2.36 s    41.3 %  ████████████████████  4,200   562 us   675 us
+    optimizer        885 ms   15.5 %  ███████▌              4,200   211 us   253 us
+    evaluate         388 ms    6.8 %  ███▎                      5  77.7 ms  93.2 ms
     tear down        800 us   <0.1 %  ▏                         –        –        –
     unaccounted     50.4 ms    0.9 %  ▍                         –        –        –
     ───────────────────────────────────────────────────────────────────────────────
-    total           5.52 s   100.0 %  = wall time
+    total           5.72 s   100.0 %  = wall time
 
     step time   mean 1.21 ms   median 1.19 ms   p95 1.48 ms   3,385,123 tokens/s
+    imports     slowest torch 161 ms, numpy 29.0 ms
     data        21.0 MiB to the model; 0 B read from storage
     memory      peak 112 MiB
-    machine     1.21 of 2 CPUs busy
-    laptime     its own cost 1.40 ms, 0.02 % of the time (56,262 spans of 19.2 ns)
+    machine     1.17 of 2 CPUs busy
+    laptime     its own cost 1.40 ms, 0.02 % of the time: 1.08 ms for 56,262 spans
+                of 19.2 ns, 320 us to write the log
 
     verdict: the model is the limit: backward takes 43 % of the time
     also: the first epoch was 10 % slower than the steady ones

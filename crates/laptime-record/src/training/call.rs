@@ -127,7 +127,7 @@ impl Training {
         come_out();
         match self.called {
             StageId::EVALUATE if self.primary.is_none() || self.progress.is_steps_only() => {
-                self.see_activity()
+                self.see_activity();
             }
             StageId::FORWARD if self.calls_since_backward > 0 => self.computed = self.stretch(),
             _ => {}

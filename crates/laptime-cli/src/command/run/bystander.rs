@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 
 /// How long its answer is waited for, milliseconds; without one, signals go on to the command as if it were
 /// not there.
-const PATIENCE_MS: i32 = 500;
+const PATIENCE_MS: i32 = 2_000;
 
 /// Stands in this process' group with every signal held back; ends with this process, whatever ends it.
 pub(super) struct Bystander {

@@ -95,7 +95,7 @@ impl Hooks {
         let said = fs::read(&places.report).unwrap_or_default();
         let said: Vec<Said> = String::from_utf8_lossy(&said).lines().filter_map(Said::parse).collect();
         let started = pythons::words_of_python(words);
-        let troubles = pythons::troubles(&said, &self.seen, started, has_recorded(&places.run));
+        let troubles = pythons::troubles(&said, &self.seen, started.as_ref(), has_recorded(&places.run));
         places.clear();
         troubles
     }

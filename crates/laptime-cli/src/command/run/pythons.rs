@@ -87,7 +87,7 @@ fn isolation(words: &[String]) -> Option<char> {
 pub(super) fn troubles(
     said: &[Said],
     seen: &BTreeMap<u32, Seen>,
-    started: Option<Vec<String>>,
+    started: Option<&Vec<String>>,
     has_recorded: bool,
 ) -> Vec<Trouble> {
     if has_recorded {
@@ -99,7 +99,7 @@ pub(super) fn troubles(
         let silent = seen.iter().filter(|(pid, _)| said.iter().all(|said| said.pid != **pid));
         let silent: Vec<&Vec<String>> = silent.map(|(_, seen)| &seen.words).collect();
         let option =
-            started.as_ref().into_iter().chain(silent.iter().copied()).find_map(|words| isolation(words));
+            started.into_iter().chain(silent.iter().copied()).find_map(|words| isolation(words));
         let attached = said.iter().any(|said| said.word == "attached");
         match option {
             Some(option) => Some(ignored(option)),
@@ -201,7 +201,7 @@ mod tests {
     fn found(lines: &[&str], seen: &[(u32, &str)], started: Option<&str>) -> Vec<Trouble> {
         let said: Vec<Said> = lines.iter().filter_map(|line| Said::parse(line)).collect();
         let seen = seen.iter().map(|(pid, line)| (*pid, Seen { words: words(line) })).collect();
-        troubles(&said, &seen, started.map(words), false)
+        troubles(&said, &seen, started.map(words).as_ref(), false)
     }
 
     fn text(troubles: &[Trouble]) -> String {
