@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "called at every collection, which may be thousands in a second")]
 
 use std::cell::Cell;
+use std::ffi::c_long;
 
 use laptime_record::{StageId, enter_if_recording, exit, guarded};
 use pyo3::ffi::{self, PyObject};
@@ -50,7 +51,7 @@ unsafe fn is_start(phase: *mut PyObject) -> bool {
 
 /// # Safety
 /// As above.
-unsafe fn generation(info: *mut PyObject) -> i64 {
+unsafe fn generation(info: *mut PyObject) -> c_long {
     // SAFETY: a borrowed reference out of a living dict; what is no number leaves an error that is cleared.
     unsafe {
         if ffi::PyDict_Check(info) == 0 {
@@ -64,6 +65,6 @@ unsafe fn generation(info: *mut PyObject) -> i64 {
         if generation < 0 {
             ffi::PyErr_Clear();
         }
-        generation.into()
+        generation
     }
 }

@@ -62,11 +62,11 @@ fn train(recorder: &Recorder, epochs: u32) {
 
 /// Own time of a stage as the log's last state of lane 0 has it.
 fn own(records: &[Record], stage: StageId) -> u64 {
-    let states = records.iter().filter_map(|record| match record {
+    let mut states = records.iter().filter_map(|record| match record {
         Record::State(state) if state.lane == 0 => Some(state),
         _ => None,
     });
-    let totals = states.last().map(|state| state.totals.clone()).unwrap_or_default();
+    let totals = states.next_back().map(|state| state.totals.clone()).unwrap_or_default();
     totals.iter().find(|total| total.stage == stage).map_or(0, |total| total.own.0)
 }
 

@@ -32,7 +32,7 @@ def test_planted_functions_are_first_in_their_stages(
 ) -> None:
     words = [*LAPTIME, "run", "--profile", "--", sys.executable, "hot.py", *loading]
     code, out, err = run(words, tmp_path)
-    assert (code, out) == (bare.code, bare.stdout.decode()), err
+    assert (code, out) == (bare.code, bare.stdout), err
     first = firsts(tmp_path)
     assert {stage: first["training"][stage] for stage in TRAINING} == TRAINING
     if loading == ["0"]:
