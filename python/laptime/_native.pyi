@@ -65,8 +65,8 @@ def batch_iterator(
 def be_worker(number: int) -> None:
     """Says that this process is a loader's worker with this number; before its first record."""
 
-def begin_backward() -> None:
-    """A backward pass begins."""
+def begin_backward(tensors: object, /) -> None:
+    """A backward pass begins from these tensors."""
 
 def begin_call(module: object, /) -> bool | int | None:
     """A module is called: `None` when that is no stage, `True` when it has begun, else what is wanted first."""
@@ -86,6 +86,9 @@ def begin_pass(loader: object, in_eval_mode: bool) -> int:
 def begin_pass_epoch() -> bool:
     """The pass that brought this step's data is an epoch from its begin on; `False` without one."""
 
+def begin_pass_steps() -> bool:
+    """The pass that brought this step's data counts steps but is no epoch; `False` without one."""
+
 def begin_training(optimizer: object, facts: dict[str, object], counts_rows: bool) -> None:
     """Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted."""
 
@@ -95,14 +98,17 @@ def begin_update(optimizer: object, /) -> int:
 def begin_zero(optimizer: object, /) -> None:
     """Gradients are about to be set to zero, by an optimizer or by a module."""
 
+def collected(phase: str, info: dict[str, int], /) -> None:
+    """The garbage collector starts or stops, as `gc.callbacks` says."""
+
 def count(counter: str, amount: int) -> None:
     """Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`."""
 
 def count_samples(iterator: object, sample_count: int) -> None:
     """Samples in the batch that has come."""
 
-def end_backward() -> None:
-    """The backward pass has ended."""
+def end_backward() -> int | None:
+    """The backward pass has ended; 1 when it is an update of the script's own to be settled."""
 
 def end_call() -> None:
     """The outermost call has ended."""
@@ -113,8 +119,11 @@ def end_compiled_update(optimizer: object) -> None:
 def end_function(stage_id: int) -> None:
     """The compiled function has returned."""
 
+def end_own_step() -> None:
+    """The script has updated its model itself, settled before: its step ends."""
+
 def end_pass(pass_id: int, in_eval_mode: bool) -> None:
-    """The data has ended, or the loop was left."""
+    """The iterator is gone, or the loop was left."""
 
 def end_training() -> None:
     """Ends the fit with its last epoch, evaluation or checkpoint."""
@@ -142,6 +151,9 @@ def epoch_end() -> None:
 
 def epoch_feed(folder: str) -> EpochFeed:
     """The epochs of the run in a folder, from its beginning."""
+
+def exhaust_pass(pass_id: int, in_eval_mode: bool) -> None:
+    """The data has ended; a batch that came before may still be in use."""
 
 def exit(id: int) -> None:
     """Ends a stage on this thread."""
@@ -172,6 +184,12 @@ def forget_optimizer(address: int) -> None:
 
 def has_passes() -> bool:
     """Whether a pass is under way."""
+
+def import_begins() -> None:
+    """An import begins that is not inside another one."""
+
+def imported(name: str, start_ns: int, end_ns: int) -> bool:
+    """An import has ended, by `time.perf_counter_ns`; says whether more are wanted."""
 
 def in_pass_epoch() -> bool:
     """Whether the fit's epoch is a pass over a loader."""
@@ -204,6 +222,8 @@ def know_torch(
     is_grad_enabled: Callable[[], bool],
     mode_count: Callable[[], int],
     tensor: type,
+    float32: object,
+    float64: object,
 ) -> None:
     """Keeps the functions of PyTorch that every step asks, and its type of tensors."""
 
@@ -235,6 +255,12 @@ def new_stage(name: str) -> Stage:
 def now() -> int:
     """The recorder's clock, ticks."""
 
+def optimizer_created(optimizer: object, foreign: bool) -> None:
+    """An optimizer is made; a foreign one may use gradients in a way of its own."""
+
+def pause_steps() -> None:
+    """An evaluation without a loader, or a checkpoint, is about to begin."""
+
 def rank() -> int:
     """The rank of this process as its launcher tells; 0 when it is alone."""
 
@@ -246,9 +272,6 @@ def run_to_join() -> str | None:
 
 def see_activity() -> None:
     """An evaluation without a loader, or a checkpoint, has ended."""
-
-def see_birth(optimizer: object, foreign: bool) -> None:
-    """An optimizer is made; a foreign one may use gradients in a way of its own."""
 
 def show_run(
     run: str | None = None,
@@ -271,6 +294,9 @@ def take_batch(iterator: object, batch: object, /) -> int:
 def take_samples(sample_count: int) -> None:
     """Samples in the input of the call under way."""
 
+def take_tokens(token_count: int) -> None:
+    """Tokens in the input of the call under way."""
+
 def train_model(model: object) -> None:
     """The model is trained from here on."""
 
@@ -279,3 +305,6 @@ def training_in_worker(stage_id: int) -> None:
 
 def training_loader() -> int | None:
     """The address of the loader that brought this step's data."""
+
+def trouble(hook: str, because: str) -> None:
+    """Puts a hook that does not work on record."""
