@@ -55,13 +55,13 @@ def attach() -> None:
     if _attached:
         return
     _attached = True
-    _training.OPTIMIZER_FACTS.append((base.BaseEstimator, _facts))
     _guard.attach("BaseEstimator.fit", _attach_estimators)
 
 
 def _attach_estimators() -> None:
     """Estimators have a `fit` each, so every class gets its own wrapped when it is made."""
     original = base.BaseEstimator.__dict__.get("__init_subclass__")
+    _training.OPTIMIZER_FACTS.append((base.BaseEstimator, _facts))
 
     def __init_subclass__(cls: type, **kwargs: Any) -> None:
         if original is not None:
