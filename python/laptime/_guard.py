@@ -15,7 +15,8 @@ troubles: set[str] = set()
 
 def safely(note: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a note-taking function harmless: it gives `None` instead of raising, and is off from then on."""
-    name = note.__name__.strip("_")
+    # Such as `sklearn.begin`.
+    name = f"{note.__module__.rpartition('.')[2].strip('_')}.{note.__name__.strip('_')}"
     off = False
 
     @functools.wraps(note)

@@ -14,12 +14,12 @@ import laptime
 LAPTIME = str(Path(sys.executable).parent / "laptime")
 
 MODULES = {
-    "sklearn/__init__.py": "",
+    "sklearn/__init__.py": "__version__ = '1.0'\n",
     "sklearn/base.py": "import time\ntime.sleep(0.1)\n" + ESTIMATORS,
     "slow.py": "import inner, time\ntime.sleep(0.2)\n",
     "inner.py": "import time\ntime.sleep(0.1)\n",
     "staged.py": "import laptime, time\nwith laptime.stage('tables'):\n    time.sleep(0.2)\ntime.sleep(0.1)\n",
-    "late.py": "import time\ntime.sleep(0.2)\n",
+    "late.py": "import time\ntime.sleep(1.0)\n",
 }
 
 SCRIPT = """
@@ -53,9 +53,9 @@ def recorded(tmp_path: Path) -> laptime.Run:
 def test_imports_are_told_apart_from_start_up(recorded: laptime.Run) -> None:
     seconds = {row["stage"]: row["seconds"] for row in recorded.ledger}
     # slow with what it imports, staged without its stage, sklearn; what we do ourselves is none of it.
-    assert 0.5 <= seconds["imports"] <= 0.7, seconds
-    assert seconds["tables"] == pytest.approx(0.2, abs=0.05)
+    assert 0.5 <= seconds["imports"] <= 1.0, seconds
+    assert seconds["tables"] == pytest.approx(0.2, abs=0.1)
     assert 0.2 <= seconds["start_up"]
     # An import inside a fit is part of it.
-    assert seconds["fit"] >= 0.2
+    assert seconds["fit"] >= 1.0
     assert sum(seconds.values()) == pytest.approx(recorded.wall_s, rel=1e-6)
