@@ -204,4 +204,4 @@ def test_a_hook_that_cannot_attach_is_named_and_the_script_goes_on(folder: Path)
     bare = run(words, clean(), folder)
     hooked = run([LAPTIME, "run", "--", *words], clean(), folder)
     check_same(bare, hooked)
-    assert "the hook of sklearn is off (AttributeError" in hooked.summary
+    assert "the hook of BaseEstimator.fit is off (AttributeError" in hooked.summary

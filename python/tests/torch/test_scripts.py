@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +18,7 @@ class Expected:
 
     command: str
     # (epochs, steps an epoch, samples an epoch) of each fit.
-    fits: tuple[tuple[int, int, int | None], ...]
+    fits: tuple[tuple[int, int, int], ...]
     rows: int | None = None
     parameters: int | None = None
     code: int = 0
@@ -63,9 +64,9 @@ EXPECTED = [
     Expected("ahead.py holds", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
     Expected("ahead.py lets_go", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
     Expected("ahead.py stays", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
-    Expected("own_update.py", ((2, 16, None), (3, 32, 512)), None, None),
+    Expected("own_update.py", ((2, 16, 0), (3, 32, 512)), None, None),
     Expected("sampling.py", ((2, 10, 320),), 320, 9, stages=(*LOADED, "evaluate")),
-    Expected("in_turn.py", ((1, 50, 3200), (1, 50, 3200)), 3200, 72),
+    Expected("in_turn.py", ((2, 50, 3200),), 3200),
     Expected("global_model.py", ((2, 3, 15),), 15, 3),
     Expected("by_hand.py", ((2, 5, 100), (2, 5, 0)), None, 9, stages=LOADED),
 ]
@@ -74,6 +75,8 @@ EXPECTED = [
 @pytest.mark.parametrize("expected", EXPECTED, ids=lambda expected: expected.name)
 def test_script(expected: Expected, tmp_path: Path) -> None:
     bare, recorded = run_both(expected.command.split(), tmp_path)
+    if bare.code == -signal.SIGILL:
+        pytest.skip("this CPU cannot run the script, hooks or none")
     assert bare.code == expected.code, bare.stderr[-2000:]
     check_same(bare, recorded.ending)
     check_counts(expected, recorded)
