@@ -98,8 +98,7 @@ pub(super) fn troubles(
     let isolated = || {
         let silent = seen.iter().filter(|(pid, _)| said.iter().all(|said| said.pid != **pid));
         let silent: Vec<&Vec<String>> = silent.map(|(_, seen)| &seen.words).collect();
-        let option =
-            started.into_iter().chain(silent.iter().copied()).find_map(|words| isolation(words));
+        let option = started.into_iter().chain(silent.iter().copied()).find_map(|words| isolation(words));
         let attached = said.iter().any(|said| said.word == "attached");
         match option {
             Some(option) => Some(ignored(option)),
