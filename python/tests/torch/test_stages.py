@@ -102,7 +102,7 @@ def test_a_hook_that_fails_is_switched_off_and_the_script_goes_on(tmp_path: Path
         check=False,
     )
     assert done.returncode == bare.code == 0
-    assert done.stdout == bare.stdout
+    assert done.stdout.decode() == bare.stdout
     assert b"ours" not in done.stderr
 
 

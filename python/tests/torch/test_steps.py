@@ -39,7 +39,7 @@ def test_what_the_script_makes_in_the_loop_is_prepared(tmp_path: Path) -> None:
     assert share > 0.5
     assert sum(lap["tokens"] for lap in laps) == 200 * 4 * 16
     assert recorded.report["fits"][0]["planned_steps"] == 200
-    assert recorded.report["fits"][0]["plan_source"] == "max_steps"
+    assert recorded.report["fits"][0]["plan_source"] == "steps >= max_steps"
     assert "prepar" in recorded.report["findings"][0]["text"]
 
 
