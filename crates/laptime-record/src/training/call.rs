@@ -68,7 +68,8 @@ impl Training {
 
     /// Notes a call that gradients are wanted of; says whether its samples are wanted.
     fn train_call(&mut self, module: Address) -> bool {
-        self.samples_unsure |= self.calls_since_backward > 0 && self.first_called == Some(module);
+        // Once more may be a look at the loss after an epoch; from then on it is a loop over parts of the input.
+        self.samples_unsure |= self.calls_since_backward > 1 && self.first_called == Some(module);
         if self.calls_since_backward == 0 {
             self.first_called = Some(module);
         }
