@@ -45,9 +45,11 @@ impl<'a> Contention<'a> {
         if !self.on_cpu() || !self.is_crowded() {
             return None;
         }
-        let waits = self.waiting().map_or_else(String::new, |share| {
-            format!(" wait for one {} of the time they could run", percent(share))
+        let waits = self.waiting().map(|share| match self.ready_threads() {
+            Some(1) => format!(" waits for one {} of the time it could run", percent(share)),
+            _ => format!(" wait for one {} of the time they could run", percent(share)),
         });
+        let waits = waits.unwrap_or_default();
         let text = format!("{words}: {}{waits}{}{}", self.who(), self.signs(), self.hint());
         Some(Finding::new("contended", text))
     }
@@ -82,6 +84,10 @@ impl<'a> Contention<'a> {
         Some((self.machine.cpu_s? + self.machine.cpu_wait_s?) / self.sampled_s)
     }
 
+    fn ready_threads(&self) -> Option<u64> {
+        self.ready().map(|ready| ready.round().max(1.0) as u64)
+    }
+
     fn used(&self) -> Option<f64> {
         Some(self.machine.cpu_s? / self.sampled_s)
     }
@@ -109,11 +115,8 @@ impl<'a> Contention<'a> {
         let cpus = quota.map_or(cpus, |quota| format!("a quota of {quota:.1} CPUs"));
         let others = self.others().map(|others| format!(", of which other programs keep {others:.1} busy,"));
         let others = others.unwrap_or_default();
-        match (self.ready(), self.used()) {
-            (Some(ready), _) => {
-                let threads = counted(ready.round().max(1.0) as u64, "busy thread");
-                format!("{threads} on {cpus}{others}")
-            }
+        match (self.ready_threads(), self.used()) {
+            (Some(ready), _) => format!("{} on {cpus}{others}", counted(ready, "busy thread")),
             (None, Some(used)) => {
                 format!("the training got {used:.1} of the {:.1} CPUs it asked for{others}", self.asked())
             }

@@ -283,7 +283,8 @@ fn other_programs_on_the_same_cpus_are_named_and_leave_fewer_threads_to_try() {
     assert_eq!(text, expected);
     let alone = Watched { cpu: 700, wait: Some(300), ..shared };
     let text = watched(alone, RunMeta::default()).findings[0].text.clone();
-    assert!(text.contains("1 busy thread on 2 CPUs") && !text.contains("OMP_NUM_THREADS"), "{text}");
+    assert!(text.contains("1 busy thread on 2 CPUs") && text.contains(" busy, waits for one 30 %"), "{text}");
+    assert!(!text.contains("OMP_NUM_THREADS"), "{text}");
 }
 
 #[test]
