@@ -1,6 +1,6 @@
 //! Deaths: processes of a run that did not end by themselves, and what each was doing.
 
-use laptime_core::{Role, StageId, Status, Timebase};
+use laptime_core::{Role, StageId, Status, Ticks, Timebase};
 
 use crate::ledger::BACKGROUND;
 use crate::process::Process;
@@ -22,7 +22,7 @@ pub(crate) fn deaths(run: &Supervised<'_>, processes: &[Process]) -> Vec<Death> 
 ///
 /// A command that ended well says so for the processes that train; how a helper ended nobody saw, so one
 /// that was idle may just have been dismissed.
-fn counts(process: &Process, status: Status) -> bool {
+pub(crate) fn counts(process: &Process, status: Status) -> bool {
     let left_silently = process.facts.role == Role::Trainer && is_gone(process);
     let (helper, at_work) = (process.facts.parent.is_some(), is_at_work(process));
     left_silently
@@ -89,6 +89,12 @@ pub(crate) fn open_stages(process: &Process) -> Vec<OpenStageSummary> {
     process.lanes.values().filter(deep).flat_map(|lane| of_lane(process, lane, &timebase)).collect()
 }
 
+/// When a stage was entered; of the background, which goes on around all others, when the last of them ended.
+fn since(lane: &crate::lane::Lane, stage: StageId, start: Ticks) -> Ticks {
+    let ended = lane.stage_end.max(lane.step_end).filter(|_| BACKGROUND.contains(&stage));
+    ended.map_or(start, |ended| ended.max(start))
+}
+
 fn of_lane(process: &Process, lane: &crate::lane::Lane, timebase: &Timebase) -> Vec<OpenStageSummary> {
     let end = process.extent().end;
     let summary = |(stage, start)| OpenStageSummary {
@@ -98,7 +104,7 @@ fn of_lane(process: &Process, lane: &crate::lane::Lane, timebase: &Timebase) -> 
             true => "idle".to_owned(),
             false => process.names.name(stage),
         },
-        open_s: timebase.seconds(end.since(start)),
+        open_s: timebase.seconds(end.since(since(lane, stage, start))),
     };
     process.open_frames(lane).map(summary).collect()
 }

@@ -1,8 +1,8 @@
 //! Digest: folds the records of a run and reports on it at any moment.
 
-use laptime_core::{ProfileRecord, Record, RunMeta};
+use laptime_core::{ProfileRecord, Record, RunMeta, Status};
 
-use crate::death::deaths;
+use crate::death::{counts, deaths};
 use crate::law;
 use crate::outlook;
 use crate::process::Process;
@@ -10,7 +10,7 @@ use crate::profile::{self, ProfileFold, ProfileStacks};
 use crate::ranks::{ranks, slowest, uneven};
 use crate::report::{REPORT_SCHEMA, Report, RunSummary};
 use crate::start_up::start_up;
-use crate::summary;
+use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
 use crate::thread::thread;
 use crate::trainers::{add_up, trainers};
@@ -21,8 +21,8 @@ use crate::workers::workers;
 /// A run, folded record by record in memory that grows with its epochs but not with its spans or steps.
 ///
 /// Records come in the order a reader yields them; [`Record::Process`] opens the log of a process. The
-/// report is about the process of lowest rank, or one it started that trains in its place; where a supervisor watched the command, the run's wall time
-/// and status are what it saw.
+/// report is about the process of lowest rank, or one it started that trains in its place; where a supervisor
+/// watched the command, the run's wall time and status are what it saw.
 ///
 /// ```
 /// use laptime_analyse::Digest;
@@ -99,7 +99,7 @@ impl Digest {
         let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
         let mut report = report(&run.meta(&self.meta, &self.processes), &run, self.lap);
         report.workers = workers(&self.processes);
-        report.trainers = trainers(run.process, &self.processes);
+        report.trainers = trainers(&run, &self.processes);
         if let (Some(steps), Some(trainers)) = (&mut report.steps, &report.trainers) {
             add_up(steps, trainers);
         }
@@ -118,7 +118,9 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
     let process = run.process;
     let timebase = process.timebase();
     let (wall_s, ledger) = run.ledger();
-    let trainings = summary::trainings(process, &timebase, lap);
+    // A process that left without a word came to a good end where the command did.
+    let ended_well = run.status() == Status::Finished && !counts(process, Status::Finished);
+    let trainings = summary::trainings(process, &timebase, Asked { lap, ended_well });
     let stepping = process.stepping_lane().map(|lane| lane.number);
     let others = process.lanes.values().filter(|lane| Some(lane.number) != stepping);
     let started = start_up(run, &ledger);

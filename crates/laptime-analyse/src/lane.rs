@@ -56,6 +56,8 @@ pub(crate) struct Lane {
     pub(crate) marks: u64,
     /// The fit that is open on it.
     pub(crate) fit: Option<u32>,
+    /// When a stage last ended on it.
+    pub(crate) stage_end: Option<Ticks>,
     /// When its newest step ended.
     pub(crate) step_end: Option<Ticks>,
     /// Exclusive time since the newest step ended until a batch was there and ready for the model.
@@ -77,11 +79,18 @@ impl Lane {
     }
 
     /// Takes a span that ended; one inside an evaluation says nothing about training.
-    pub(crate) fn take_span(&mut self, stage: StageId, length: Ticks, own: Ticks, in_evaluate: bool) {
+    pub(crate) fn take_span(
+        &mut self,
+        stage: StageId,
+        (start, end): (Ticks, Ticks),
+        own: Ticks,
+        in_evaluate: bool,
+    ) {
+        self.stage_end = self.stage_end.max(Some(end));
         if in_evaluate {
             return;
         }
-        self.spans.entry(stage).or_default().record(length.0);
+        self.spans.entry(stage).or_default().record(end.since(start).0);
         if [StageId::DATA_WAIT, StageId::PREPARE].contains(&stage) {
             self.wait = self.wait.plus(own);
         }

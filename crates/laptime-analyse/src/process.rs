@@ -160,7 +160,7 @@ impl Process {
         }
         match *event {
             Event::Span { stage, start, end, own, in_evaluate } => {
-                self.lane(number).take_span(stage, end.since(start), own, in_evaluate);
+                self.lane(number).take_span(stage, (start, end), own, in_evaluate);
             }
             Event::Step { start, end, samples, loss } => self.take_step(number, (start, end), samples, loss),
             Event::Cut { at } => self.take_cut(number, at),

@@ -8,7 +8,7 @@ use laptime_core::units::duration;
 use crate::process::Process;
 use crate::report::{EpochSummary, Finding, RankSummary};
 use crate::statistics::{mean, variance};
-use crate::summary;
+use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
 
 /// Ranks that differ by more than this in their work on a step are worth a word.
@@ -89,7 +89,7 @@ pub(crate) struct Laps {
 impl Laps {
     /// Adds up the laps of a process.
     pub(crate) fn of(process: &Process) -> Self {
-        let laps = summary::trainings(process, &process.timebase(), None).laps;
+        let laps = summary::trainings(process, &process.timebase(), Asked::default()).laps;
         let sum = |of: fn(&EpochSummary) -> u64| laps.iter().map(of).fold(0, u64::saturating_add);
         Self {
             steps: sum(|lap| lap.steps),

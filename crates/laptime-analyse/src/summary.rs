@@ -72,9 +72,9 @@ impl<'a> Standing<'a> {
     }
 
     /// The laps of a fit: its epochs, else windows of its steps.
-    fn laps(&self, number: u32, fit: &Fit, lap: Option<u64>) -> Vec<EpochSummary> {
+    fn laps(&self, number: u32, fit: &Fit, asked: Asked) -> Vec<EpochSummary> {
         if fit.is_by_steps() {
-            return self.windows(number, fit, lap);
+            return self.windows(number, fit, asked);
         }
         let mut first_step = 0;
         let epochs = fit.epochs.iter().map(|epoch| {
@@ -113,9 +113,14 @@ impl<'a> Standing<'a> {
         }
     }
 
-    fn windows(&self, number: u32, fit: &Fit, lap: Option<u64>) -> Vec<EpochSummary> {
+    fn windows(&self, number: u32, fit: &Fit, asked: Asked) -> Vec<EpochSummary> {
         let now = fit.ended.is_none().then_some((self.end, &self.totals, self.on_top));
-        let windows = chosen(&fit.laps, fit.laps.parts(now), lap, fit.ended.is_some());
+        let is_over = fit.ended.is_some() || asked.ended_well;
+        let mut parts = fit.laps.parts(now);
+        if let Some(last) = parts.last_mut() {
+            last.complete |= is_over;
+        }
+        let windows = chosen(&fit.laps, parts, asked.lap, is_over);
         let is_settled = fit.ended.is_some() && fit.told || self.is_over();
         let summary = |(index, window): (u32, &Window)| EpochSummary {
             settled: is_settled,
@@ -193,12 +198,21 @@ pub(crate) struct Trainings {
     pub(crate) stretches: Vec<EpochSummary>,
 }
 
-/// Every fit that began, with its laps; `lap` is the number of steps of one, where that was asked for.
-pub(crate) fn trainings(process: &Process, timebase: &Timebase, lap: Option<u64>) -> Trainings {
+/// What else decides over the laps of a process.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// Steps of a lap of a fit without epochs, where that was asked for.
+    pub(crate) lap: Option<u64>,
+    /// Whether it is known from outside that the process came to a good end, though it said no word of it.
+    pub(crate) ended_well: bool,
+}
+
+/// Every fit that began, with its laps.
+pub(crate) fn trainings(process: &Process, timebase: &Timebase, asked: Asked) -> Trainings {
     let mut told = Trainings::default();
     for (index, fit) in process.fits.iter().filter(|(_, fit)| fit.began.is_some()) {
         let standing = Standing::new(process, fit, timebase);
-        let laps = standing.laps(*index, fit, lap);
+        let laps = standing.laps(*index, fit, asked);
         told.fits.push(standing.fit(*index, fit, &laps));
         told.laps.extend(laps);
         told.stretches.extend(standing.stretches(*index, fit));

@@ -104,12 +104,13 @@ impl<'a> Supervised<'a> {
 
     /// Adds to the trainer's ledger what came before its recorder and after it.
     ///
-    /// The end of a trainer that closed its log is its tear-down; of one that died nobody knows more than
-    /// that it was gone when it was reaped.
+    /// What follows the end of a trainer is its tear-down where it closed its log or the command ended well; of
+    /// one that died nobody knows more than that it was gone when it was reaped.
     fn widen(&self, totals: &mut Totals, any_fit: bool) {
         let (own, outer) = (self.process.extent(), self.extent());
         let known = |stage| if any_fit { stage } else { StageId::UNACCOUNTED };
-        let after = if own.finished { StageId::TEAR_DOWN } else { StageId::UNACCOUNTED };
+        let ended_well = own.finished || self.status() == Status::Finished;
+        let after = if ended_well { StageId::TEAR_DOWN } else { StageId::UNACCOUNTED };
         for (stage, length) in
             [(StageId::START_UP, own.started.since(outer.started)), (after, outer.end.since(own.end))]
         {

@@ -107,6 +107,25 @@ fn a_rank_that_trains_itself_is_what_the_run_is_about() {
 }
 
 #[test]
+fn children_that_leave_without_a_word_ended_well_where_the_command_did() {
+    let silent = |pid| {
+        let mut script = Script::new();
+        script.fit_of_steps(FitFacts::default());
+        for _ in 0..40 {
+            script.step(&[(StageId::FORWARD, 10 * MS)], 8).between_steps();
+        }
+        script.cut(Status::Killed);
+        being(script, |facts| (facts.pid, facts.parent) = (pid, Some(1)))
+    };
+    let report = report(&[parent(), silent(11), silent(12), supervisor()]);
+    assert!(report.trainers.as_ref().unwrap().iter().all(|row| row.status == Status::Finished));
+    assert!(report.epochs.iter().all(|lap| lap.complete) && report.deaths.is_empty());
+    let unaccounted = report.ledger.last().unwrap();
+    assert!(unaccounted.seconds < 1e-9, "what follows is tear-down: {unaccounted:?}");
+    closes(&report);
+}
+
+#[test]
 fn a_trainer_that_is_killed_is_told_as_one() {
     let mut script = child(60, 50);
     script.fit_of_steps(FitFacts::default()).step(&[(StageId::FORWARD, MS)], 8);

@@ -1,7 +1,8 @@
 //! Trainers: processes of one rank that train side by side, each with its own ledger.
 
-use laptime_core::{Role, Ticks};
+use laptime_core::{Role, Status, Ticks};
 
+use crate::death::counts;
 use crate::process::Process;
 use crate::ranks::Laps;
 use crate::report::{StepStatistics, TrainerSummary};
@@ -11,14 +12,12 @@ use crate::supervised::Supervised;
 const SHARED: f64 = 0.5;
 
 /// All processes of the ranks in which several train; `None` where every training is alone.
-///
-/// `reported` is the one that the report is about.
-pub(crate) fn trainers(reported: &Process, processes: &[Process]) -> Option<Vec<TrainerSummary>> {
+pub(crate) fn trainers(run: &Supervised<'_>, processes: &[Process]) -> Option<Vec<TrainerSummary>> {
     let all = processes.iter().filter(|one| one.facts.role == Role::Trainer && one.trains());
     let of_rank = |rank: u32| all.clone().filter(|one| one.facts.rank == rank).count();
     let mut side: Vec<&Process> = all.clone().filter(|one| of_rank(one.facts.rank) > 1).collect();
     side.sort_by_key(|one| (one.facts.rank, one.facts.started, one.facts.pid));
-    let summaries: Vec<TrainerSummary> = side.iter().map(|one| summary(one, reported)).collect();
+    let summaries: Vec<TrainerSummary> = side.iter().map(|one| summary(one, run)).collect();
     (!summaries.is_empty()).then_some(summaries)
 }
 
@@ -31,14 +30,15 @@ pub(crate) fn add_up(steps: &mut StepStatistics, trainers: &[TrainerSummary]) {
     }
 }
 
-fn summary(process: &Process, reported: &Process) -> TrainerSummary {
+fn summary(process: &Process, run: &Supervised<'_>) -> TrainerSummary {
+    let reported = run.process;
     let alone = Supervised::alone(process);
     let (wall_s, ledger) = alone.ledger();
     let laps = Laps::of(process);
     TrainerSummary {
         pid: process.facts.pid,
         rank: process.facts.rank,
-        status: process.status(),
+        status: status(process, run.status()),
         wall_s,
         ledger,
         steps: laps.steps,
@@ -48,6 +48,12 @@ fn summary(process: &Process, reported: &Process) -> TrainerSummary {
         work_s: laps.work_s(),
         side_by_side: process.facts.rank == reported.facts.rank && is_beside(process, reported),
     }
+}
+
+/// How it ended: children often leave without a word, which is no death where the command ended well.
+fn status(process: &Process, of_run: Status) -> Status {
+    let is_silent = process.status() == Status::Killed && process.closed.is_none();
+    if is_silent && !counts(process, of_run) { of_run } else { process.status() }
 }
 
 /// Whether two processes trained at the same time, for most of the shorter training.

@@ -200,6 +200,17 @@ fn a_killed_training_says_in_which_step_it_died() {
 }
 
 #[test]
+fn outside_any_stage_is_told_from_the_end_of_the_last_one() {
+    let mut script = Script::new();
+    script.fit_of_steps(FitFacts::default());
+    steps(&mut script, 63, 1);
+    let death = script.pass(7 * MS).cut(Status::Killed).report().deaths[0].clone();
+    let [open] = &death.open_stages[..] else { panic!("{death:?}") };
+    assert_eq!(open.stage, "unaccounted");
+    near(open.open_s, 0.007);
+}
+
+#[test]
 fn tokens_are_those_of_the_steps() {
     let mut script = Script::new();
     script.fit_of_steps(FitFacts::default());
