@@ -207,10 +207,13 @@ def epoch_now(frame: FrameType | None, place: Place) -> tuple[int, Any] | None:
 
 
 def _value(frame: FrameType, name: str | None) -> Any:
-    """A variable of a frame, as something that can be kept: a number, or the identity of anything else."""
+    """A variable of a frame, as something that can be kept: a number, or the identity of anything else.
+
+    An identity is no number: it does not say whether a loop's variable went back.
+    """
     variables = frame.f_locals
     value = variables.get(name)
     if _copies_locals(frame) and sys.gettrace() is None:
         # The copy would keep the user's tensors alive. A debugger writes it back, so then it stays.
         variables.clear()
-    return value if type(value) in (int, str, float) else id(value)
+    return value if type(value) in (int, str, float) else (id(value),)

@@ -15,6 +15,8 @@ _ACCIDENTS = (
     (re.compile(r"^([EWI]0000) [\d:.]+ +\d+", re.M), r"\1"),
     (re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+", re.M), "TIME"),
     (re.compile(r"rank(\d)\]:\[?[EWI]\d+ .*"), r"rank\1"),
+    # Python's tracker of shared memory now and then loses a race with the process that uses it.
+    (re.compile(r"^.*resource_tracker.py:\d+: UserWarning: .*\n  warnings\.warn\(.*\n", re.M), ""),
 )
 
 _SUMMARY = re.compile(r"^laptime  ", re.M)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,8 @@ BROKEN = {
 
 @pytest.mark.parametrize("framework", BROKEN)
 def test_a_broken_hook_of(framework: str, tmp_path: Path) -> None:
-    pytest.importorskip(framework)
+    if find_spec(framework) is None:
+        pytest.skip(f"no {framework} here")
     broken = BROKEN[framework]
     (tmp_path / "script.py").write_text(broken.script)
     (tmp_path / "site").mkdir()

@@ -141,7 +141,7 @@ class Watch(object):
             raise
         finally:
             self.busy = self.busy and not outermost
-        if spec is not None and (framework or outermost):
+        if spec is not None and (framework or outermost or name == "laptime"):
             self.watch(spec, framework, began if outermost else None)
         return spec
 
@@ -224,6 +224,10 @@ class Watch(object):
                 self.note(spec.name, began, self.clock())
             if framework is not None and spec.name in sys.modules:
                 self.attach(spec.name, framework)
+            native = self.native()
+            if spec.name == "laptime" and native is not None:
+                # Recording may start at any moment from here on, and before it does what was kept must be there.
+                self.hand_over(native)
         finally:
             self.busy = self.busy and began is None
 
