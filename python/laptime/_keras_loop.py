@@ -11,6 +11,7 @@ import keras
 
 from . import _guard, _keras_facts, _loops, _native, _passes, _training
 from ._native import (
+    approach_step,
     begin_model,
     begin_update,
     end_call,
@@ -214,6 +215,7 @@ def _make_train_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
         is_begun = False
         if in_parts:
             here.on_batch = True
+            approach_step()
             enter(_TRAIN_FUNCTION)
         elif is_ours:
             is_begun = _begin_batch(self, args[0] if args else kwargs.get("x"))

@@ -48,6 +48,9 @@ class StepLog:
     def ran_out(self) -> None: ...
     def end(self) -> None: ...
 
+def approach_step() -> None:
+    """A function is called that trains, and whose calls are seen one by one."""
+
 def arm(options: dict[str, object] | None = None) -> None:
     """Starts recording with the first thing that is recorded."""
 

@@ -68,7 +68,7 @@ fn rank_summary(rank: u32, run: &Supervised<'_>) -> RankSummary {
         wall_s,
         ledger,
         steps: laps.steps,
-        samples: laps.samples,
+        samples: summary::known(laps.samples),
         samples_per_s: laps.samples_per_s(),
         work_s: laps.work_s(),
         work_error_s: laps.work_error_s(),
@@ -93,7 +93,7 @@ impl Laps {
         let sum = |of: fn(&EpochSummary) -> u64| laps.iter().map(of).fold(0, u64::saturating_add);
         Self {
             steps: sum(|lap| lap.steps),
-            samples: sum(|lap| lap.samples),
+            samples: sum(|lap| lap.samples.unwrap_or(0)),
             tokens: sum(|lap| lap.tokens.unwrap_or(0)),
             wall_s: laps.iter().map(|lap| lap.wall_s).sum(),
             communication_s: laps.iter().filter_map(|lap| lap.stages.get("communication")).sum(),
@@ -142,7 +142,7 @@ mod tests {
             wall_s: 1.0,
             ledger: Vec::new(),
             steps: 20,
-            samples: 0,
+            samples: None,
             samples_per_s: None,
             work_s: Some(work_ms * 1e-3),
             work_error_s: error_ms.map(|error| error * 1e-3),

@@ -268,8 +268,8 @@ pub struct EpochSummary {
     pub first_step: u64,
     /// Steps that ended in it.
     pub steps: u64,
-    /// Samples trained on.
-    pub samples: u64,
+    /// Samples trained on; unknown where neither a loader nor the model's input tells.
+    pub samples: Option<u64>,
     /// Samples a second of the pass.
     pub samples_per_s: Option<f64>,
     /// Tokens trained on; absent where the input has none.
@@ -326,8 +326,8 @@ pub struct RankSummary {
     pub ledger: Vec<LedgerRow>,
     /// Steps of its laps.
     pub steps: u64,
-    /// Samples of its laps.
-    pub samples: u64,
+    /// Samples of its laps, where known.
+    pub samples: Option<u64>,
     /// Samples a second of its laps.
     pub samples_per_s: Option<f64>,
     /// Mean time of a step without communication, in which it waits for the others; seconds.
@@ -351,8 +351,8 @@ pub struct TrainerSummary {
     pub ledger: Vec<LedgerRow>,
     /// Steps of its laps.
     pub steps: u64,
-    /// Samples of its laps.
-    pub samples: u64,
+    /// Samples of its laps, where known.
+    pub samples: Option<u64>,
     /// Samples a second of its laps.
     pub samples_per_s: Option<f64>,
     /// Tokens a second of its laps; absent where the input has none.

@@ -101,9 +101,9 @@ impl<'a> Standing<'a> {
             settled: (epoch.gap.is_some() && fit.told) || self.is_over(),
             first_step: 0,
             steps: epoch.tally.steps,
-            samples: epoch.tally.samples,
+            samples: known(epoch.tally.samples),
             samples_per_s: rate(epoch.tally.samples, wall_s),
-            tokens: Some(epoch.tally.tokens).filter(|tokens| *tokens > 0),
+            tokens: known(epoch.tally.tokens),
             tokens_per_s: rate(epoch.tally.tokens, wall_s),
             stages: self.seconds(&epoch.ledger(self.end, &self.totals, self.on_top)),
             evaluate_s: self.timebase.seconds(followed.evaluate),
@@ -157,9 +157,9 @@ impl<'a> Standing<'a> {
             settled: false,
             first_step: window.first_step,
             steps: window.tally.steps,
-            samples: window.tally.samples,
+            samples: known(window.tally.samples),
             samples_per_s: rate(window.tally.samples, wall_s),
-            tokens: Some(window.tally.tokens).filter(|tokens| *tokens > 0),
+            tokens: known(window.tally.tokens),
             tokens_per_s: rate(window.tally.tokens, wall_s),
             stages: self.seconds(&window.stages),
             evaluate_s: self.timebase.seconds(window.pause.evaluate),
@@ -271,6 +271,11 @@ fn epoch_times(fit: &Fit, timebase: &Timebase) -> EpochTimes {
         first: seconds.first().copied(),
         steady: steady_epoch(&times, settling(&fit.steps)),
     }
+}
+
+/// A count that nobody made is unknown, not zero.
+pub(crate) fn known(count: u64) -> Option<u64> {
+    (count > 0).then_some(count)
 }
 
 /// How much there was in a second; `None` where there was nothing.

@@ -65,7 +65,7 @@ fn processes_that_train_side_by_side_have_a_row_each_and_add_up() {
     let report = report(&[parent(), closed(11, 50, 40), closed(12, 60, 50), supervisor()]);
     let rows = report.trainers.as_deref().unwrap();
     let seen: Vec<_> = rows.iter().map(|row| (row.pid, row.steps, row.samples, row.side_by_side)).collect();
-    assert_eq!(seen, [(11, 40, 320, true), (12, 50, 400, true)]);
+    assert_eq!(seen, [(11, 40, Some(320), true), (12, 50, Some(400), true)]);
     for row in rows {
         let sum: f64 = row.ledger.iter().map(|row| row.seconds).sum();
         assert!((sum - row.wall_s).abs() < 1e-9 && (row.work_s.unwrap() - 0.01).abs() < 1e-9, "{row:?}");

@@ -6,6 +6,7 @@ use crate::death::counts;
 use crate::process::Process;
 use crate::ranks::Laps;
 use crate::report::{StepStatistics, TrainerSummary};
+use crate::summary::known;
 use crate::supervised::Supervised;
 
 /// Trainings count as side by side when they share at least this part of the shorter one.
@@ -42,7 +43,7 @@ fn summary(process: &Process, run: &Supervised<'_>) -> TrainerSummary {
         wall_s,
         ledger,
         steps: laps.steps,
-        samples: laps.samples,
+        samples: known(laps.samples),
         samples_per_s: laps.samples_per_s(),
         tokens_per_s: laps.tokens_per_s(),
         work_s: laps.work_s(),

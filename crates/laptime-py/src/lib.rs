@@ -49,10 +49,10 @@ mod _native {
     use crate::torch::{IndexIterator, know_torch};
     #[pymodule_export]
     use crate::training::{
-        begin_compiled_update, begin_function, begin_model, begin_pass, begin_pass_epoch, begin_pass_steps,
-        begin_training, count_samples, end_compiled_update, end_function, end_own_step, end_pass,
-        end_training, enter_update, exhaust_pass, follow_loop, forget_module, forget_optimizer, has_passes,
-        in_pass_epoch, in_training, interrupt_step, is_counted, is_inside, iterate, know_module,
+        approach_step, begin_compiled_update, begin_function, begin_model, begin_pass, begin_pass_epoch,
+        begin_pass_steps, begin_training, count_samples, end_compiled_update, end_function, end_own_step,
+        end_pass, end_training, enter_update, exhaust_pass, follow_loop, forget_module, forget_optimizer,
+        has_passes, in_pass_epoch, in_training, interrupt_step, is_counted, is_inside, iterate, know_module,
         know_optimizer, knows_optimizer, leave_update, moved_to_device, optimizer_created, pause_steps,
         see_activity, take_samples, take_tokens, train_model, training_in_worker, training_loader,
     };

@@ -45,6 +45,12 @@ pub(crate) fn begin_function(stage_id: u16, may_train: bool) {
     tell((), |training| training.begin_function(StageId(stage_id), may_train));
 }
 
+/// A function is called that trains, and whose calls are seen one by one.
+#[pyfunction]
+pub(crate) fn approach_step() {
+    tell((), Training::approach_step);
+}
+
 /// The compiled function has returned.
 #[pyfunction]
 pub(crate) fn end_function(stage_id: u16) {

@@ -104,7 +104,7 @@ pub(crate) fn by_steps() -> Report {
     report.epochs[4].complete = false;
     for lap in &mut report.epochs {
         lap.kind = LapKind::Window;
-        (lap.samples, lap.samples_per_s) = (0, None);
+        (lap.samples, lap.samples_per_s) = (None, None);
         (lap.tokens, lap.tokens_per_s) =
             (Some(lap.steps * 4096), Some(lap.steps as f64 * 4096.0 / lap.wall_s));
     }
@@ -207,7 +207,7 @@ pub(crate) fn two_ranks() -> Report {
             wall_s: work * 2.0,
             ledger,
             steps: 9375,
-            samples: 300_000,
+            samples: Some(300_000),
             samples_per_s: Some(13_223.0),
             work_s: Some(1.21e-3 * slower),
             work_error_s: None,
@@ -228,7 +228,7 @@ pub(crate) fn two_trainers() -> Report {
         wall_s: report.wall_s,
         ledger: report.ledger.clone(),
         steps: 4200,
-        samples: 134_400,
+        samples: Some(134_400),
         samples_per_s: Some(samples_per_s),
         tokens_per_s: None,
         work_s: Some(1.21e-3),
@@ -384,7 +384,7 @@ fn epoch(fit: u32, index: u32, steps: u64) -> EpochSummary {
         wall_s,
         first_step: u64::from(index) * steps,
         steps,
-        samples: steps * 32,
+        samples: Some(steps * 32),
         samples_per_s: Some(steps as f64 * 32.0 / wall_s),
         tokens: None,
         tokens_per_s: None,

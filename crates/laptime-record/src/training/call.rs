@@ -138,11 +138,16 @@ impl Training {
     /// A compiled function is called, outermost; `may_train` unless it is known not to.
     pub fn begin_function(&mut self, stage: StageId, may_train: bool) {
         if may_train {
-            self.end_preparation();
-            self.see_event();
+            self.approach_step();
         }
         go_inside();
         enter(stage);
+    }
+
+    /// A function is called that trains, and whose calls are seen one by one: the step begins here.
+    pub fn approach_step(&mut self) {
+        self.end_preparation();
+        self.see_event();
     }
 
     /// The compiled function has returned.
