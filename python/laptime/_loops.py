@@ -28,11 +28,12 @@ _FOREIGN = ("torch", "keras", "tensorflow", "laptime")
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """One loop of a code object: the bytes of its body, and the variable it sets."""
+    """One loop of a code object: the bytes of its body, the variable that counts, and all it sets."""
 
     start: int
     end: int
     variable: str | None
+    variables: tuple[str, ...] = ()
 
     def encloses(self, instruction: int) -> bool:
         return self.start <= instruction < self.end
@@ -75,9 +76,8 @@ def _find_loops(code: CodeType) -> list[Loop]:
     found: dict[int, Loop] = {}
     for at, step in enumerate(instructions):
         if step.opname == "FOR_ITER":
-            found[step.offset] = Loop(
-                step.offset, step.argval, _variable(instructions[at + 1 : at + 8])
-            )
+            names = _variables(instructions[at + 1 : at + 8])
+            found[step.offset] = Loop(step.offset, step.argval, _counting(names), names)
         elif "JUMP_BACKWARD" in step.opname and step.argval not in heads:
             # A `while` loop: it has no variable, but a loop around it may count epochs.
             known = found.get(step.argval)
@@ -100,8 +100,12 @@ def _heads(instructions: list[dis.Instruction]) -> set[int]:
     return heads
 
 
-def _variable(targets: list[dis.Instruction]) -> str | None:
-    """The variable a loop sets; of several the one named like an epoch, else the first."""
+def _counting(names: tuple[str, ...]) -> str | None:
+    """Of the variables that a loop sets the one named like an epoch, else the first."""
+    return next((name for name in names if _EPOCH_NAME.search(name)), names[0] if names else None)
+
+
+def _variables(targets: list[dis.Instruction]) -> tuple[str, ...]:
     names: list[str] = []
     left = 1
     for step in targets:
@@ -120,7 +124,7 @@ def _variable(targets: list[dis.Instruction]) -> str | None:
             break
         if left <= 0:
             break
-    return next((name for name in names if _EPOCH_NAME.search(name)), names[0] if names else None)
+    return tuple(names)
 
 
 def enclosing(frame: FrameType | None) -> list[tuple[int, FrameType, Loop]]:
@@ -137,6 +141,15 @@ def enclosing(frame: FrameType | None) -> list[tuple[int, FrameType, Loop]]:
     return found
 
 
+def position(frame: FrameType | None) -> tuple[int, ...]:
+    """Where the calling frames stand: what was found out about their loops holds as long as they stand there."""
+    found: list[int] = []
+    while frame is not None and len(found) < 2 * MOST_FRAMES:
+        found += (id(frame), frame.f_lasti)
+        frame = frame.f_back
+    return tuple(found)
+
+
 def _is_foreign(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _FOREIGN
 
@@ -146,11 +159,14 @@ def identity(frame: FrameType, loop: Loop) -> tuple[int, CodeType, int]:
     return (id(frame), frame.f_code, loop.start)
 
 
-def epoch_place(frame: FrameType | None, around_birth: frozenset[Any]) -> Place | None:
+def epoch_place(
+    frame: FrameType | None, around_birth: frozenset[Any], trained: tuple[type, ...] = ()
+) -> Place | None:
     """The epoch loop around an optimizer step.
 
     A loop that encloses the making of the optimizer (`around_birth`) repeats whole trainings, so it is
-    none, unless its variable is named like an epoch.
+    none, unless its variable is named like an epoch; nor is one over things that are trained in turn, which
+    are of the types `trained`.
     """
     loops = enclosing(frame)
     inside = [found for found in loops if identity(found[1], found[2]) not in around_birth]
@@ -159,6 +175,8 @@ def epoch_place(frame: FrameType | None, around_birth: frozenset[Any]) -> Place 
         return None
     if named is None:
         named = inside[1] if len(inside) > 1 and inside[1][2].variable is not None else None
+        if named is not None and _sets_any(named, trained):
+            return None
     if named is None or not _may_read(named[1]):
         return None
     return Place(named[0], named[1].f_code, named[2])
@@ -174,6 +192,17 @@ def _is_repeated(
     _, frame, loop = epochs
     around = [at.end - at.start for _, of, at in inside if of is frame]
     return any(length > loop.end - loop.start for length in around)
+
+
+def _sets_any(found: tuple[int, FrameType, Loop], kinds: tuple[type, ...]) -> bool:
+    """Whether a loop sets a variable to something of these kinds."""
+    _, frame, loop = found
+    if not kinds or not _may_read(frame):
+        return False
+    variables = frame.f_locals
+    is_any = any(isinstance(variables.get(name), kinds) for name in loop.variables)
+    _let_go(frame, variables)
+    return is_any
 
 
 def _may_read(frame: FrameType) -> bool:
@@ -213,7 +242,12 @@ def _value(frame: FrameType, name: str | None) -> Any:
     """
     variables = frame.f_locals
     value = variables.get(name)
-    if _copies_locals(frame) and sys.gettrace() is None:
-        # The copy would keep the user's tensors alive. A debugger writes it back, so then it stays.
-        variables.clear()
+    _let_go(frame, variables)
     return value if type(value) in (int, str, float) else (id(value),)
+
+
+def _let_go(frame: FrameType, variables: Any) -> None:
+    """Empties a copy of the variables, which would keep the user's tensors alive."""
+    # A debugger writes the copy back, so then it stays.
+    if _copies_locals(frame) and sys.gettrace() is None:
+        variables.clear()

@@ -47,6 +47,8 @@ class Training:
         "modules",
         "newest_pass",
         "optimizers",
+        "outside",
+        "own_step_at",
         "place",
         "plan_seen",
         "sizes",
@@ -76,6 +78,9 @@ class Training:
         # Whether the loader was made so long that no pass over it ends.
         self.endless = False
         self.plan_seen = False
+        # Where the newest update stood that is in no epoch loop, and the newest one of the script's own.
+        self.outside: tuple[int, ...] = ()
+        self.own_step_at: tuple[int, ...] = ()
 
     # Models.
 
@@ -118,6 +123,7 @@ class Training:
         # The recorder takes some milliseconds to start: better now than in the first epoch.
         _session.ensure_started()
         key = id(optimizer)
+        self.outside = ()
         self.births[key] = Birth(_native.now(), _identities(frame))
         self.optimizers[key] = weakref.ref(
             optimizer, _forgetter(key, _native.forget_optimizer, self.optimizers, self.births)
@@ -204,7 +210,8 @@ class Training:
         return as_old or (made_in_loop and place.loop.counts_epochs)
 
     def _find_place(self, frame: FrameType | None) -> _loops.Place | None:
-        return _loops.epoch_place(frame, self._around_birth())
+        trained = tuple(kind for known in (MODEL_FACTS, OPTIMIZER_FACTS) for kind, _ in known)
+        return _loops.epoch_place(frame, self._around_birth(), trained)
 
     def _around_birth(self) -> frozenset[Any]:
         return frozenset().union(*(birth.loops for birth in self.births.values()))
@@ -212,19 +219,24 @@ class Training:
     def _follow_loop(self, frame: FrameType | None) -> None:
         """Without a loader: the loop around the steps says which epoch this is."""
         now = _loops.epoch_now(frame, self.place) if self.place is not None else None
-        if now is None:
+        position = _loops.position(frame) if now is None else ()
+        if now is None and position != self.outside:
             self.place = self._find_place(frame)
             now = _loops.epoch_now(frame, self.place) if self.place is not None else None
+            self.outside = position if now is None else ()
         _native.follow_loop(now is not None, now != self.epoch)
         self.epoch = now
 
     def settle_own_step(self, frame: FrameType | None, framework: str) -> None:
         """A backward pass that no optimizer follows: in a loop the script updates its model itself."""
-        loops = _identities(frame)
-        if _native.in_training() and not loops & self.fit_loops:
-            self.end_fit()
-        if not loops:
-            return
+        position = _loops.position(frame)
+        if position != self.own_step_at:
+            loops = _identities(frame)
+            if _native.in_training() and not loops & self.fit_loops:
+                self.end_fit()
+            if not loops:
+                return
+            self.own_step_at = position
         _session.ensure_started()
         self.framework = framework
         self.settle_update(None, frame)

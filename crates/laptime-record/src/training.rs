@@ -120,6 +120,8 @@ pub struct Training {
     updated: Option<Stretch>,
     /// Since a backward pass ended that no optimizer follows: the script updates the model itself.
     updating: Option<Stretch>,
+    /// When the hooks began to look for the fit and the epoch of an update, which is part of it.
+    settling: Option<MarkId>,
     /// The first thing that happened since the last update.
     first_event: Option<(MarkId, Ticks)>,
     last_update: Option<MarkId>,
@@ -164,6 +166,7 @@ impl Training {
             differentiated: None,
             updated: None,
             updating: None,
+            settling: None,
             first_event: None,
             last_update: None,
             last_update_at: Ticks(0),

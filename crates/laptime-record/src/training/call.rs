@@ -89,7 +89,7 @@ impl Training {
     }
 
     /// The script has its input; between two models of one step it still computes the forward pass.
-    fn end_preparation(&mut self) {
+    pub(super) fn end_preparation(&mut self) {
         // After one update or backward pass of a step, what follows is input for the next.
         let before = self.differentiated.take().or(self.updated.take());
         if let Some(since) = self.preparing.take().or(before) {

@@ -74,16 +74,29 @@ impl Training {
         }
         let settled = self.knows_optimizer(MANUAL) && self.is_counted();
         if settled {
-            self.end_own_step();
+            self.put_own_step();
+        } else {
+            self.settling = Some(mark_again(self.settling));
         }
         !settled
     }
 
-    /// The script updates its model itself from here on, and its step ends.
+    /// The script updates its model itself from here on, and its step, which is settled now, ends.
     pub fn end_own_step(&mut self) {
+        self.book_settling();
+        self.put_own_step();
+    }
+
+    fn put_own_step(&mut self) {
         self.end_compiled_update(MANUAL);
         (self.preparing, self.differentiated) = (None, None);
         self.updating = self.stretch();
+    }
+
+    fn book_settling(&mut self) {
+        if let Some(since) = self.settling {
+            book_since(since, StageId::OPTIMIZER);
+        }
     }
 
     /// What followed a backward pass that no optimizer used was the script's own update.
@@ -141,17 +154,28 @@ impl Training {
             return Update::Nested;
         }
         (self.updating, self.updated) = (None, None);
-        book(self.differentiated.take(), StageId::OPTIMIZER);
+        match self.differentiated.take() {
+            Some(since) => book(Some(since), StageId::OPTIMIZER),
+            // An update whose closure computes the gradients: the model is called inside of it.
+            None if self.calls_since_backward == 0 => self.end_preparation(),
+            None => {}
+        }
         self.see_event();
         if self.knows_optimizer(optimizer) && self.is_counted() {
-            self.enter_update();
+            self.begin_settled();
             return Update::Begun;
         }
+        self.settling = Some(mark_again(self.settling));
         Update::Unsettled
     }
 
     /// Begins the update that was settled.
     pub fn enter_update(&mut self) {
+        self.book_settling();
+        self.begin_settled();
+    }
+
+    fn begin_settled(&mut self) {
         self.in_update = true;
         enter(StageId::OPTIMIZER);
     }
