@@ -144,17 +144,20 @@ def _stand_by() -> None:
 
 
 def _in_child() -> None:
-    # Forked children of multiprocessing skip atexit, but run their finalizers.
     global _exported
     _exported = None
     if "multiprocessing" in sys.modules:
         try:
-            _finish_with_multiprocessing()
+            from multiprocessing.util import register_after_fork
+
+            # It drops the finalizers of its parent next, and calls this then.
+            register_after_fork(_finish_with_multiprocessing, _finish_with_multiprocessing)
         except Exception:  # A child that Python is ending needs none.
             pass
 
 
-def _finish_with_multiprocessing() -> None:
+def _finish_with_multiprocessing(_: object = None) -> None:
+    """Forked children of multiprocessing skip atexit, but run their finalizers."""
     global _finalizer
     from multiprocessing.util import Finalize
 

@@ -66,7 +66,6 @@ EXPECTED = [
     Expected("ahead.py stays", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
     Expected("own_update.py", ((2, 16, None), (3, 32, 512)), None, None),
     Expected("sampling.py", ((2, 10, 320),), 320, 9, stages=(*LOADED, "evaluate")),
-    Expected("in_turn.py", ((2, 50, 3200),), 3200),
     Expected("global_model.py", ((2, 3, 15),), 15, 3),
     Expected("by_hand.py", ((2, 5, 100), (2, 5, None)), None, 9, stages=LOADED),
 ]

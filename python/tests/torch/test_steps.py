@@ -22,7 +22,13 @@ def recorded_steps(command: str, folder: Path) -> Recorded:
 
 @pytest.mark.parametrize(
     ("command", "steps"),
-    [("steps_only.py", 200), ("steps_only.py evaluates", 200), ("endless.py", 64), ("experience.py", 80)],
+    [
+        ("steps_only.py", 200),
+        ("steps_only.py evaluates", 200),
+        ("endless.py", 64),
+        ("experience.py", 80),
+        ("in_turn.py", 100),
+    ],
 )
 def test_every_step_is_in_one_lap(command: str, steps: int, tmp_path: Path) -> None:
     recorded = recorded_steps(command, tmp_path)
