@@ -5,14 +5,18 @@
 # One profile everywhere, so that Burn, which takes minutes, is built once.
 CARGO_FLAGS := --release --workspace --locked
 
-.PHONY: test check fmt clippy doc direction rust-test python-test browser bench
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench
 
 test: check rust-test python-test
+
+# What needs no Python: the crates without the package, and no framework of training.
+test-core:
+	cargo test --release --locked -p laptime-core -p laptime-store -p laptime-record -p laptime-analyse -p laptime-profile
 
 rust-test:
 	cargo test $(CARGO_FLAGS)
 
-check: fmt clippy doc direction
+check: fmt words python-check clippy doc direction
 
 fmt:
 	cargo fmt --all --check
@@ -26,6 +30,24 @@ doc:
 # With the whole workspace selected, so that no other features, and with them another Burn, are built.
 direction:
 	cargo test $(CARGO_FLAGS) --test direction
+
+# Linters of text and Python, in an environment of their own.
+CHECK := $(HOME)/.cache/laptime/check
+CHECK_NEEDS := python/requirements-check.txt
+CHECK_STAMP = $(CHECK)/.laptime-$(shell sha256sum $(CHECK_NEEDS) | cut -c1-16)
+
+$(CHECK_STAMP): $(CHECK_NEEDS)
+	test -x $(CHECK)/bin/python || python3 -m venv $(CHECK)
+	$(CHECK)/bin/pip install --quiet --requirement $(CHECK_NEEDS)
+	touch $@
+
+words: $(CHECK_STAMP)
+	$(CHECK)/bin/typos
+
+python-check: $(CHECK_STAMP)
+	$(CHECK)/bin/ruff check --quiet
+	$(CHECK)/bin/ruff format --check --quiet
+	$(CHECK)/bin/mypy
 
 # The package, built as the wheel that people install and tested through it.
 VENV := $(HOME)/.cache/laptime/venv
