@@ -64,6 +64,8 @@ mod coverage_tests;
 #[cfg(test)]
 mod death_tests;
 #[cfg(test)]
+mod fold_tests;
+#[cfg(test)]
 mod rank_tests;
 #[cfg(test)]
 mod script;

@@ -282,6 +282,12 @@ pub struct EpochSummary {
 }
 
 impl EpochSummary {
+    /// How long a pass took, on average where several are folded.
+    #[must_use]
+    pub fn mean_wall_s(&self) -> f64 {
+        self.wall_s / self.count.max(1) as f64
+    }
+
     /// Steps of the fit up to its end.
     #[must_use]
     pub fn last_step(&self) -> u64 {
