@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use laptime_core::{Estimate, Metric, StageId, Ticks};
 
-use crate::statistics::Spread;
 use crate::tally::Tally;
 use crate::totals::Totals;
 
@@ -50,8 +49,6 @@ struct Folded {
     /// Those that came to their end, and their passes.
     complete: u64,
     complete_wall: Ticks,
-    /// What each cost outside its steps, ticks.
-    surroundings: Spread,
     /// The lowest and the highest value of each metric among the complete ones.
     extremes: BTreeMap<Metric, (f64, f64)>,
 }
@@ -59,15 +56,12 @@ struct Folded {
 impl Folded {
     fn of(epoch: &Epoch) -> Self {
         let wall = epoch.wall(epoch.began);
-        let mut surroundings = Spread::default();
-        epoch.cost().into_iter().for_each(|cost| surroundings.take(cost.0 as f64));
         let finite = epoch.metrics.iter().filter(|(_, value)| epoch.complete && value.is_finite());
         Self {
             count: 1,
             wall,
             complete: u64::from(epoch.complete),
             complete_wall: if epoch.complete { wall } else { Ticks(0) },
-            surroundings,
             extremes: finite.map(|(metric, value)| (*metric, (*value, *value))).collect(),
         }
     }
@@ -77,7 +71,6 @@ impl Folded {
         self.wall = self.wall.plus(next.wall);
         self.complete = self.complete.saturating_add(next.complete);
         self.complete_wall = self.complete_wall.plus(next.complete_wall);
-        self.surroundings.join(&next.surroundings);
         for (metric, (low, high)) in &next.extremes {
             let known = self.extremes.entry(*metric).or_insert((*low, *high));
             *known = (known.0.min(*low), known.1.max(*high));
@@ -161,11 +154,6 @@ impl Epoch {
     pub(crate) fn cost(&self) -> Option<Ticks> {
         let inside = self.wall(self.began).since(self.tally.time);
         self.gap.filter(|_| self.folded.is_none()).map(|gap| gap.plus(inside))
-    }
-
-    /// What each of several epochs cost outside its steps, ticks; nothing of a single one.
-    pub(crate) fn costs(&self) -> Spread {
-        self.folded.as_ref().map(|folded| folded.surroundings).unwrap_or_default()
     }
 
     /// The lowest and the highest finite value of a metric among its complete epochs.

@@ -4,6 +4,7 @@ use laptime_core::{FitFacts, Ticks};
 
 use crate::epoch::Epoch;
 use crate::goal::Goal;
+use crate::statistics::Spread;
 use crate::totals::Totals;
 
 /// Epochs at either end that are never folded: what a table shows, and what statistics leave out.
@@ -20,11 +21,20 @@ pub(crate) struct Epochs {
     /// Rows from the start that were looked at for what has to stay as it is.
     watched: usize,
     seen: Seen,
+    /// What each folded epoch cost outside its steps, ticks.
+    costs: Spread,
 }
 
 impl Default for Epochs {
     fn default() -> Self {
-        Self { rows: Vec::new(), begun: 0, grain: 1, watched: 0, seen: Seen::default() }
+        Self {
+            rows: Vec::new(),
+            begun: 0,
+            grain: 1,
+            watched: 0,
+            seen: Seen::default(),
+            costs: Spread::default(),
+        }
     }
 }
 
@@ -73,7 +83,7 @@ impl Epochs {
         for row in between {
             let last = self.rows.len() - 1;
             if last >= ENDS && self.is_one(&self.rows[last], &row) {
-                self.rows[last].join(&row);
+                self.join(last, &row);
             } else {
                 self.rows.push(row);
             }
@@ -117,6 +127,11 @@ impl Epochs {
         self.rows.get(self.rows.len().checked_sub(2)?)
     }
 
+    /// What each folded epoch cost outside its steps, ticks; those that are not tell it themselves.
+    pub(crate) fn folded_costs(&self) -> Spread {
+        self.costs
+    }
+
     /// Rows with epochs that came to their end.
     pub(crate) fn complete(&self) -> impl DoubleEndedIterator<Item = &Epoch> {
         self.rows.iter().filter(|row| row.complete_count() > 0)
@@ -128,7 +143,7 @@ impl Epochs {
         let Some(at) = self.rows.len().checked_sub(ENDS + 1).filter(|at| *at > ENDS) else { return };
         if self.is_one(&self.rows[at - 1], &self.rows[at]) {
             let row = self.rows.remove(at);
-            self.rows[at - 1].join(&row);
+            self.join(at - 1, &row);
             self.watched = at;
         }
     }
@@ -140,6 +155,13 @@ impl Epochs {
             row.stays = self.seen.is_first(row, goal);
         }
         self.watched = self.watched.max(until);
+    }
+
+    /// Adds a row to the one before it.
+    fn join(&mut self, at: usize, next: &Epoch) {
+        let costs = [self.rows[at].cost(), next.cost()].into_iter().flatten();
+        costs.for_each(|cost| self.costs.take(cost.0 as f64));
+        self.rows[at].join(next);
     }
 
     fn is_one(&self, row: &Epoch, next: &Epoch) -> bool {

@@ -143,10 +143,10 @@ fn surroundings(fits: &Fits, fit: &Fit, timebase: &Timebase) -> (f64, f64) {
 
 /// What the epochs of fits cost outside their steps, seconds.
 fn costs<'a>(fits: impl Iterator<Item = &'a Fit> + Clone, timebase: &Timebase) -> Spread {
-    let rows = fits.flat_map(|fit| fit.epochs.rows());
-    let single: Vec<f64> = rows.clone().filter_map(|row| Some(timebase.seconds(row.cost()?))).collect();
+    let rows = fits.clone().flat_map(|fit| fit.epochs.rows());
+    let single: Vec<f64> = rows.filter_map(|row| Some(timebase.seconds(row.cost()?))).collect();
     let mut costs = Spread::of(&single);
-    rows.for_each(|row| costs.join(&row.costs().times(timebase.ns_per_tick * 1e-9)));
+    fits.for_each(|fit| costs.join(&fit.epochs.folded_costs().times(timebase.ns_per_tick * 1e-9)));
     costs
 }
 
