@@ -27,33 +27,31 @@ pub(crate) fn run(epochs: u64, laptime: Option<&str>) -> anyhow::Result<()> {
     let own = std::env::current_exe()?.with_file_name("laptime");
     let laptime = laptime.map_or(own, PathBuf::from);
     anyhow::ensure!(laptime.is_file(), "build it first: cargo build --release --workspace");
-    println!("one fit, one step an epoch; wall seconds and peak MB   (bars: {BAR_S} s and {BAR_MB} MB)");
-    println!("    epochs    report           runs             --json                   --json --epochs all");
+    println!(
+        "one fit, one step an epoch; wall s, CPU s, peak MB, output MB   (bars: {BAR_S} s and {BAR_MB} MB)"
+    );
     for epochs in [epochs / 100, epochs / 10, epochs] {
         let folder = tempfile::tempdir()?;
         write_run(folder.path(), epochs)?;
-        let dir = folder.path().display().to_string();
-        let views = ["report", "runs", "report --json", "report --json --epochs all"];
-        let taken =
-            views.map(|words| taken(Command::new(&laptime).args(words.split(' ')).args(["--dir", &dir])));
-        let [report, runs, json, all] =
-            taken.map(|taken| taken.map_or_else(|why| why.to_string(), |t| t.shown()));
-        println!("  {epochs:>8}   {report}   {runs}   {json}   {all}");
+        println!("  {epochs} epochs");
+        for words in ["report", "runs", "report --json", "report --json --epochs all"] {
+            let taken = taken(Command::new(&laptime).args(words.split(' ')).arg("--dir").arg(folder.path()));
+            match taken {
+                Ok(Taken { wall_s, cpu_s, peak_mb, out_mb }) => {
+                    println!("    {words:<26} {wall_s:>5.2} {cpu_s:>5.2} {peak_mb:>5.0} {out_mb:>6.1}");
+                }
+                Err(why) => println!("    {words:<26} {why}"),
+            }
+        }
     }
     Ok(())
 }
 
 struct Taken {
-    seconds: f64,
+    wall_s: f64,
+    cpu_s: f64,
     peak_mb: f64,
     out_mb: f64,
-}
-
-impl Taken {
-    fn shown(&self) -> String {
-        let out = if self.out_mb < 0.1 { String::new() } else { format!(" {:>6.1} MB", self.out_mb) };
-        format!("{:>4.2} s {:>5.0} MB{out}", self.seconds, self.peak_mb)
-    }
 }
 
 /// Runs a command to its end, its output counted and thrown away.
@@ -61,25 +59,35 @@ fn taken(command: &mut Command) -> anyhow::Result<Taken> {
     let out = tempfile::NamedTempFile::new()?;
     let began = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(out.reopen()?).stderr(Stdio::null()).spawn()?;
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak_kb = 0.0_f64;
+    let process = PathBuf::from(format!("/proc/{}", child.id()));
+    let (mut peak_mb, mut cpu_s) = (0.0_f64, 0.0_f64);
     let ended = loop {
-        peak_kb = peak_kb.max(high_water_kb(&status));
+        peak_mb = peak_mb.max(high_water_mb(&process).unwrap_or(0.0));
+        cpu_s = cpu_s.max(cpu_seconds(&process).unwrap_or(0.0));
         match child.try_wait()? {
             Some(ended) => break ended,
             None => std::thread::sleep(Duration::from_micros(500)),
         }
     };
-    let seconds = began.elapsed().as_secs_f64();
-    anyhow::ensure!(ended.success(), "cannot");
-    Ok(Taken { seconds, peak_mb: peak_kb / 1e3, out_mb: out.as_file().metadata()?.len() as f64 / 1e6 })
+    let wall_s = began.elapsed().as_secs_f64();
+    anyhow::ensure!(ended.success(), "refused");
+    Ok(Taken { wall_s, cpu_s, peak_mb, out_mb: out.as_file().metadata()?.len() as f64 / 1e6 })
 }
 
-/// The most that was resident so far; 0 when the process has ended.
-fn high_water_kb(status: &str) -> f64 {
-    let text = fs::read_to_string(status).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-    line.split_whitespace().next().and_then(|kb| kb.parse().ok()).unwrap_or(0.0)
+/// The most that was resident so far; `None` when the process has ended.
+fn high_water_mb(process: &Path) -> Option<f64> {
+    let text = fs::read_to_string(process.join("status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0 / 1e6)
+}
+
+/// CPU time so far, counted by the kernel in hundredths of a second.
+fn cpu_seconds(process: &Path) -> Option<f64> {
+    let text = fs::read_to_string(process.join("stat")).ok()?;
+    // User and system time are the 14th and 15th field; the second, in brackets, may hold anything.
+    let (_, fields) = text.rsplit_once(") ")?;
+    let ticks = fields.split(' ').skip(11).take(2).map(|field| field.parse::<f64>().ok());
+    Some(ticks.sum::<Option<f64>>()? / 100.0)
 }
 
 /// Writes a finished run of so many epochs into a folder of runs.

@@ -15,7 +15,8 @@ mod torch;
 const USAGE: &str = "\
 usage: cargo run --release -p laptime-benches -- NAME
 
-  epochs [N [LAPTIME]]  a report and the list of runs with N epochs (300,000), time and memory
+  epochs [N [LAPTIME]]
+               what a report and the list of runs take with up to N epochs (300,000)
   guard        what one Rust stage costs, against a pair of Instant::now
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
