@@ -75,6 +75,7 @@ python-test: $(PYTHON_STAMP) browser
 # The bars, each a table.
 bench: $(PYTHON_STAMP)
 	cargo run --release --locked -p laptime-benches -- guard
+	cargo run --release --locked -p laptime-benches -- epochs
 	cargo run --release --locked -p laptime-benches -- memory
 	cargo run --release --locked -p laptime-benches -- kill
 	cargo run --release --locked -p laptime-benches -- planted

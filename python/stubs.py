@@ -30,6 +30,7 @@ TYPES = {
     "counter": "str",
     "counts_rows": "bool",
     "dir": "str | os.PathLike[str] | None",
+    "every_epoch": "bool",
     "facts": "dict[str, object] | None",
     "folder": "str",
     "foreign": "bool",

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
+mod epochs;
 mod guard;
 mod kill;
 mod memory;
@@ -14,6 +15,8 @@ mod torch;
 const USAGE: &str = "\
 usage: cargo run --release -p laptime-benches -- NAME
 
+  epochs [N [LAPTIME]]
+               what a report and the list of runs take with up to N epochs (300,000)
   guard        what one Rust stage costs, against a pair of Instant::now
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
@@ -26,6 +29,9 @@ usage: cargo run --release -p laptime-benches -- NAME
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["epochs"] => epochs::run(300_000, None),
+        ["epochs", epochs] => epochs::run(epochs.parse()?, None),
+        ["epochs", epochs, laptime] => epochs::run(epochs.parse()?, Some(laptime)),
         ["guard"] => guard::run(),
         ["memory"] => memory::run(),
         ["kill"] => kill::run(10_000),

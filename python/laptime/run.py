@@ -8,7 +8,7 @@ from laptime import _native, _session
 
 TYPE_CHECKING = False  # Type checkers know the name; importing `typing` costs 10 ms.
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
     import pandas
 
@@ -30,7 +30,7 @@ class Run:
 
     @property
     def epochs(self) -> list[dict[str, Any]]:
-        """Every epoch of every fit."""
+        """Every epoch of every fit; past 10,000 neighbours are one row with a `count`, unless all were asked for."""
         return self._document["epochs"]
 
     @property
@@ -53,7 +53,7 @@ class Run:
         return self._document
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row an epoch, one column a stage in seconds; needs pandas."""
+        """One row an epoch (or folded epochs), one column a stage in seconds; needs pandas."""
         import pandas
 
         plain = [{k: v for k, v in epoch.items() if k != "stages"} for epoch in self.epochs]
@@ -113,11 +113,21 @@ def summary() -> Summary:
         return Summary(f"laptime: could not summarize {folder}: {error}", None)
 
 
-def load(run: str | None = None, *, dir: str | os.PathLike[str] | None = None) -> Run:
-    """The run with this id or name, or the latest."""
+def load(
+    run: str | None = None,
+    *,
+    dir: str | os.PathLike[str] | None = None,
+    epochs: Literal["all"] | None = None,
+) -> Run:
+    """The run with this id or name, or the latest.
+
+    Past 10,000 epochs neighbours are folded into rows of `kind` "folded" with a `count`; `epochs="all"` has each.
+    """
     import json
 
-    path, document, text = _native.show_run(run, _folder(dir))
+    if epochs not in (None, "all"):
+        raise ValueError(f'epochs is None or "all", not {epochs!r}')
+    path, document, text = _native.show_run(run, _folder(dir), epochs == "all")
     return Run(path, json.loads(document), text)
 
 

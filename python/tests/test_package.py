@@ -65,6 +65,25 @@ def test_a_run_is_loaded_and_shown_like_the_command_does(script: Script) -> None
     assert laptime.load(Path(run.path).name, dir=done.folder).path == run.path
 
 
+def test_very_many_epochs_are_folded_unless_all_are_asked_for(script: Script) -> None:
+    done = script(
+        """
+        import time
+
+        import laptime
+        for epoch in laptime.epochs(10_100):
+            for batch in laptime.batches([1]):
+                time.sleep(5e-5)
+        """
+    )
+    folded, every = done.run.epochs, laptime.load(dir=done.folder, epochs="all").epochs
+    assert len(folded) < 10_000 and sum(row["count"] for row in folded) == len(every) == 10_100
+    assert {row["kind"] for row in folded} == {"epoch", "folded"}
+    assert [row["index"] for row in every] == list(range(10_100))
+    with pytest.raises(ValueError, match="epochs is None or"):
+        laptime.load(dir=done.folder, epochs="some")
+
+
 def test_a_run_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no run"):
         laptime.load(dir=tmp_path)

@@ -3,12 +3,12 @@
 use laptime_core::{ProfileRecord, Record, RunMeta, Status};
 
 use crate::death::{counts, deaths};
+use crate::epoch_stream::EpochStream;
 use crate::law;
-use crate::outlook;
 use crate::process::Process;
 use crate::profile::{self, ProfileFold, ProfileStacks};
 use crate::ranks::{ranks, slowest, uneven};
-use crate::report::{REPORT_SCHEMA, Report, RunSummary};
+use crate::report::{EpochSummary, REPORT_SCHEMA, Report, RunSummary};
 use crate::start_up::start_up;
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
@@ -18,7 +18,7 @@ use crate::utc::rfc3339;
 use crate::verdict;
 use crate::workers::workers;
 
-/// A run, folded record by record in memory that grows with its epochs but not with its spans or steps.
+/// A run, folded record by record in memory that does not grow with its spans, steps or epochs.
 ///
 /// Records come in the order a reader yields them; [`Record::Process`] opens the log of a process. The
 /// report is about the process of lowest rank, or one it started that trains in its place; where a supervisor
@@ -92,6 +92,15 @@ impl Digest {
         profile::stacks(&self.profiles, &self.processes)
     }
 
+    /// Every epoch of the report, for a second reading of the run; `laps` are those that the report has. `None`
+    /// where nothing was recorded.
+    #[must_use]
+    pub fn every_epoch(&self, laps: Vec<EpochSummary>) -> Option<EpochStream<'_>> {
+        let process = Supervised::among(&self.processes)?.process;
+        let log = self.processes.iter().position(|one| std::ptr::eq(one, process))?;
+        Some(EpochStream::new(log, process, laps))
+    }
+
     /// The run as far as it is known now.
     #[must_use]
     pub fn report(&self) -> Report {
@@ -143,7 +152,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
         memory: run.memory(),
         transfer: run.transfer(meta),
         machine: run.machine_use(&timebase),
-        time_left: outlook::time_left(process, &timebase),
+        time_left: process.time_left(&timebase),
         overhead: process.overhead(wall_s),
         profile: None,
         law: law::law(process, &timebase),

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{FitFacts, Metric, StageId, Ticks};
+use laptime_core::{Estimate, FitFacts, Metric, StageId, Ticks};
 
 use crate::epoch::Epoch;
+use crate::epochs::Epochs;
 use crate::lane::Lane;
 use crate::laps::Laps;
-use crate::report::Estimate;
 use crate::step_series::StepSeries;
 use crate::tally::Step;
 use crate::totals::Totals;
 
 /// The first so many epochs all have an outlook; later ones come at least this part of the way after another.
-const FINEST_OUTLOOK: usize = 256;
+const FINEST_OUTLOOK: u64 = 256;
 
 /// The metrics from the one that says most.
 const TELLING: [Metric; 4] =
@@ -35,7 +35,7 @@ pub(crate) struct Fit {
     /// While open, the thread's totals at its begin; then its ledger.
     totals: Totals,
     /// Its epochs in order.
-    pub(crate) epochs: Vec<Epoch>,
+    pub(crate) epochs: Epochs,
     /// Its steps in order; where it has epochs, those within them.
     pub(crate) steps: StepSeries,
     /// Its laps while it has no epochs.
@@ -43,7 +43,7 @@ pub(crate) struct Fit {
     /// The newest value of everything that was measured.
     measured: BTreeMap<Metric, f64>,
     /// Epochs there were when the time left was last foreseen.
-    foreseen: usize,
+    foreseen: u64,
 }
 
 impl Fit {
@@ -84,7 +84,7 @@ impl Fit {
             // Steps before the first epoch belong to no lap.
             (self.steps, self.laps) = (StepSeries::default(), Laps::default());
         }
-        self.epochs.push(Epoch::begin(index, at, totals));
+        self.epochs.begin(index, at, totals, &self.facts);
     }
 
     /// Ends the open epoch.
@@ -97,13 +97,13 @@ impl Fit {
     /// Whether what is left is to be foreseen at the end of the newest epoch. Looking ahead costs a look
     /// back at all steps: of very many epochs a share is enough.
     pub(crate) fn is_worth_foreseeing(&self) -> bool {
-        let epochs = self.epochs.len();
+        let epochs = self.epochs.begun();
         (epochs - self.foreseen) * FINEST_OUTLOOK >= epochs
     }
 
     /// Notes what was foreseen when the newest epoch ended.
     pub(crate) fn foresee(&mut self, time_left: Option<Estimate>) {
-        self.foreseen = self.epochs.len();
+        self.foreseen = self.epochs.begun();
         if let Some(epoch) = self.epochs.last_mut() {
             epoch.time_left = time_left;
         }
@@ -160,14 +160,19 @@ impl Fit {
         self.began.map_or(Ticks(0), |began| self.ended.unwrap_or(end).since(began))
     }
 
+    /// Halves the rows of its epochs.
+    pub(crate) fn fold_epochs(&mut self) {
+        self.epochs.fold(&self.facts);
+    }
+
     /// Epochs that came to their end.
-    pub(crate) fn complete_epochs(&self) -> impl Iterator<Item = &Epoch> {
-        self.epochs.iter().filter(|epoch| epoch.complete)
+    pub(crate) fn complete_epochs(&self) -> u64 {
+        self.epochs.rows().iter().map(Epoch::complete_count).sum()
     }
 
     /// The newest loss of an epoch, where that is a number.
     pub(crate) fn loss(&self) -> Option<f64> {
-        self.epochs.iter().rev().find_map(|epoch| epoch.raw_loss()).filter(|loss| loss.is_finite())
+        self.epochs.rows().iter().rev().find_map(|epoch| epoch.raw_loss()).filter(|loss| loss.is_finite())
     }
 
     /// The newest value of the metric that says most.

@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laptime_core::Timebase;
 
+use crate::epoch::Epoch;
 use crate::fit::Fit;
 use crate::lap_choice::chosen;
 use crate::process::Process;
 use crate::report::Law;
-use crate::scaling::{Axis, Model, Point, ScalingLaw};
+use crate::scaling::{Axis, Block, Model, Point, ScalingLaw};
 use crate::statistics::mean;
 
 /// The law through the fits of a process; `None` unless they differ in exactly one number and vary enough
 /// to put an interval around the line.
 pub(crate) fn law(process: &Process, timebase: &Timebase) -> Option<Law> {
-    let has_laps = |fit: &&Fit| fit.complete_epochs().count() > 0 || fit.is_by_steps();
+    let has_laps = |fit: &&Fit| fit.complete_epochs() > 0 || fit.is_by_steps();
     let fits: Vec<&Fit> = process.fits.values().filter(has_laps).collect();
     let (name, xs) = differing(&fits)?;
     let per_epoch = name == "rows" && fits.iter().all(|fit| !fit.is_by_steps());
@@ -86,17 +87,27 @@ fn values(fit: &Fit) -> BTreeMap<String, String> {
 
 /// Times of the epochs or of the steps of laps; the first epoch pays for warm-up and counts only when alone.
 fn point(fit: &Fit, x: f64, per_epoch: bool, timebase: &Timebase) -> Option<Point> {
-    let times = fit.complete_epochs().filter_map(|epoch| {
-        let whole = timebase.seconds(epoch.wall(epoch.began));
-        let step = || timebase.seconds(epoch.tally.time) / epoch.tally.steps as f64;
-        if per_epoch { Some(whole) } else { (epoch.tally.steps > 0).then(step) }
-    });
+    let blocks: Vec<Block> = match fit.is_by_steps() {
+        true => window_blocks(fit, timebase),
+        false => fit.epochs.complete().filter_map(|row| epoch_block(row, per_epoch, timebase)).collect(),
+    };
+    let settled = if blocks.len() > 1 { &blocks[1..] } else { &blocks[..] };
+    (!settled.is_empty()).then(|| Point { x, blocks: settled.to_vec() })
+}
+
+/// The time of an epoch or of its steps; epochs that were added up weigh as many.
+fn epoch_block(row: &Epoch, per_epoch: bool, timebase: &Timebase) -> Option<Block> {
+    let weight = row.complete_count() as f64;
+    let whole = || timebase.seconds(row.complete_wall()) / weight;
+    let step = || timebase.seconds(row.tally.time) / row.tally.steps as f64;
+    let mean = if per_epoch { Some(whole()) } else { (row.tally.steps > 0).then(step) };
+    Some(Block { mean: mean?, weight })
+}
+
+fn window_blocks(fit: &Fit, timebase: &Timebase) -> Vec<Block> {
     let windows = chosen(&fit.laps, fit.laps.parts(None), None, true);
-    let windows = windows.iter().map(|window| &window.tally).filter(|tally| tally.steps > 0);
-    let of_windows = windows.map(|tally| timebase.seconds(tally.time) / tally.steps as f64);
-    let times: Vec<f64> = if fit.is_by_steps() { of_windows.collect() } else { times.collect() };
-    let settled = if times.len() > 1 { &times[1..] } else { &times[..] };
-    (!settled.is_empty()).then(|| Point::new(x, settled))
+    let tallies = windows.iter().map(|window| &window.tally).filter(|tally| tally.steps > 0);
+    tallies.map(|tally| Block::new(timebase.seconds(tally.time) / tally.steps as f64)).collect()
 }
 
 fn mean_point(point: &Point) -> Option<(f64, f64)> {

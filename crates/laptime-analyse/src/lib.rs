@@ -1,7 +1,7 @@
 //! From records to findings. Pure: no file, no clock, no thread.
 //!
 //! [`Digest`] folds the records of a run in the order they were written, in memory that does not grow with
-//! the number of spans or steps, and gives a [`Report`] at any moment.
+//! the number of spans, steps or epochs, and gives a [`Report`] at any moment.
 
 mod around;
 mod clock;
@@ -12,10 +12,14 @@ mod death;
 mod digest;
 mod discarded;
 mod epoch;
+mod epoch_stream;
+mod epochs;
 mod fit;
 mod fit_name;
 mod gauges;
+mod goal;
 mod histogram;
+mod imports;
 mod lane;
 mod lap_choice;
 mod laps;
@@ -60,6 +64,8 @@ mod coverage_tests;
 #[cfg(test)]
 mod death_tests;
 #[cfg(test)]
+mod fold_tests;
+#[cfg(test)]
 mod rank_tests;
 #[cfg(test)]
 mod script;
@@ -76,9 +82,8 @@ mod window_tests;
 
 pub use course::{Course, courses};
 pub use digest::Digest;
-pub use profile::{
-    ProfileFunction, ProfilePart, ProfileReport, ProfileStack, ProfileStacks, ProfileStage, SampledPart,
-    SamplingCost,
-};
+pub use epoch_stream::EpochStream;
+pub use laptime_core::Estimate;
+pub use profile::{ProfileStack, ProfileStacks};
 pub use report::*;
 pub use utc::rfc3339;

@@ -1,12 +1,12 @@
 //! Outlook: what a running fit still has to do, and how long that takes.
 
-use laptime_core::{Status, Ticks, Timebase};
+use std::collections::BTreeMap;
+
+use laptime_core::{Estimate, Ticks, Timebase};
 
 use crate::epoch::Epoch;
 use crate::fit::Fit;
-use crate::process::Process;
-use crate::report::Estimate;
-use crate::statistics::{mean, variance};
+use crate::statistics::{Spread, mean};
 use crate::steady::settling;
 use crate::step_series::{StepSeries, joined};
 use crate::time_left::{Pace, interval, pace};
@@ -29,21 +29,26 @@ struct Left {
     surroundings: u64,
 }
 
-/// Time to the end of the planned epochs or steps of the fit that is open; `None` unless the run is running, the
-/// plan is known and at least three blocks of steps are.
-pub(crate) fn time_left(process: &Process, timebase: &Timebase) -> Option<Estimate> {
-    if process.status() != Status::Running {
-        return None;
-    }
-    let fit = process.open_fit()?;
-    let ahead = ahead(process, fit, timebase)?;
-    let spent = spent(process, fit, timebase, &ahead);
+/// All fits of a process, by number.
+type Fits = BTreeMap<u32, Fit>;
+
+/// Time to the end of the planned epochs or steps of one of the fits, as it stands `now`, its newest step having
+/// ended at a moment before; `None` unless the plan is known and at least three blocks of steps are.
+pub(crate) fn time_left(
+    fits: &Fits,
+    fit: &Fit,
+    (now, step_end): (Ticks, Option<Ticks>),
+    timebase: &Timebase,
+) -> Option<Estimate> {
+    let ahead = ahead(fits, fit, timebase)?;
+    let since = |at: Ticks| timebase.seconds(now.since(at));
+    let spent = spent(fit, step_end, since, &ahead);
     interval((ahead.seconds - spent).max(0.0), ahead.error, ahead.degrees)
 }
 
 /// The same for a fit at the moment its newest epoch or stretch ends: nothing is spent yet of what comes next.
-pub(crate) fn time_left_at_end(process: &Process, fit: &Fit, timebase: &Timebase) -> Option<Estimate> {
-    let ahead = ahead(process, fit, timebase)?;
+pub(crate) fn time_left_at_end(fits: &Fits, fit: &Fit, timebase: &Timebase) -> Option<Estimate> {
+    let ahead = ahead(fits, fit, timebase)?;
     interval(ahead.seconds, ahead.error, ahead.degrees)
 }
 
@@ -56,11 +61,11 @@ struct Ahead {
     surroundings: f64,
 }
 
-fn ahead(process: &Process, fit: &Fit, timebase: &Timebase) -> Option<Ahead> {
+fn ahead(fits: &Fits, fit: &Fit, timebase: &Timebase) -> Option<Ahead> {
     let left = left(fit)?;
     let steps = left.steps as f64;
     let pace = pace_ahead(&fit.steps, steps, timebase)?;
-    let (each, each_error) = surroundings(process, fit, timebase);
+    let (each, each_error) = surroundings(fits, fit, timebase);
     let epochs = left.surroundings as f64;
     Some(Ahead {
         seconds: steps * pace.mean + epochs * each,
@@ -93,7 +98,7 @@ fn left(fit: &Fit) -> Option<Left> {
     }
     let per_epoch = steps_per_epoch(fit)?;
     let planned = fit.facts.epochs?;
-    let begun = fit.epochs.len() as u64;
+    let begun = fit.epochs.begun();
     let open = fit.epochs.last().filter(|epoch| epoch.ended.is_none());
     let of_open = open.map_or(0, |epoch| per_epoch.saturating_sub(epoch.tally.steps));
     // Only the newest epoch can still be followed by something of its own.
@@ -113,7 +118,7 @@ fn left_of_steps(fit: &Fit, planned: u64) -> Left {
 }
 
 fn steps_per_epoch(fit: &Fit) -> Option<u64> {
-    let seen = || fit.complete_epochs().last().map(|epoch| epoch.tally.steps);
+    let seen = || fit.epochs.complete().next_back().map(|epoch| epoch.tally.steps / epoch.count());
     let from_rows =
         || fit.facts.rows?.checked_next_multiple_of(fit.facts.batch?)?.checked_div(fit.facts.batch?);
     fit.facts.steps_per_epoch.or_else(seen).or_else(from_rows).filter(|steps| *steps > 0)
@@ -122,38 +127,34 @@ fn steps_per_epoch(fit: &Fit) -> Option<u64> {
 /// Mean cost of an epoch outside its steps, and its standard error for those to come.
 ///
 /// Before the first epoch of this fit is over, earlier fits of the run say what to expect.
-fn surroundings(process: &Process, fit: &Fit, timebase: &Timebase) -> (f64, f64) {
+fn surroundings(fits: &Fits, fit: &Fit, timebase: &Timebase) -> (f64, f64) {
     if let Some(mean) = fit.laps.pauses.mean() {
         let seconds = |ticks: f64| ticks * timebase.ns_per_tick * 1e-9;
         let deviation = fit.laps.pauses.deviation().unwrap_or(mean * SEEN_ONCE);
         return (seconds(mean), seconds(deviation));
     }
-    let cost = |epoch: &Epoch| {
-        let inside = epoch.wall(epoch.began).since(epoch.tally.time);
-        epoch.gap.map(|gap| timebase.seconds(gap.plus(inside)))
-    };
-    let costs = |fit: &Fit| fit.epochs.iter().filter_map(cost).collect::<Vec<f64>>();
-    let own = costs(fit);
-    let seen = if own.is_empty() { process.fits.values().flat_map(costs).collect() } else { own };
-    let Some(each) = mean(&seen) else { return (0.0, 0.0) };
+    let own = costs([fit].into_iter(), timebase);
+    let seen = if own.mean().is_some() { own } else { costs(fits.values(), timebase) };
+    let Some(each) = seen.mean() else { return (0.0, 0.0) };
     // Epochs to come differ from each other and from the mean of those seen.
-    let error = variance(&seen).map_or(each * SEEN_ONCE, f64::sqrt);
+    let error = seen.variance().map_or(each * SEEN_ONCE, f64::sqrt);
     (each, error)
 }
 
+/// What the epochs of fits cost outside their steps, seconds.
+fn costs<'a>(fits: impl Iterator<Item = &'a Fit> + Clone, timebase: &Timebase) -> Spread {
+    let rows = fits.clone().flat_map(|fit| fit.epochs.rows());
+    let single: Vec<f64> = rows.filter_map(|row| Some(timebase.seconds(row.cost()?))).collect();
+    let mut costs = Spread::of(&single);
+    fits.for_each(|fit| costs.join(&fit.epochs.folded_costs().times(timebase.ns_per_tick * 1e-9)));
+    costs
+}
+
 /// Time already spent on the step or the surroundings that are under way, up to what they cost on average.
-fn spent(process: &Process, fit: &Fit, timebase: &Timebase, ahead: &Ahead) -> f64 {
-    let end = process.extent().end;
-    let since = |at: Ticks| timebase.seconds(end.since(at));
+fn spent(fit: &Fit, step_end: Option<Ticks>, since: impl Fn(Ticks) -> f64, ahead: &Ahead) -> f64 {
     match fit.epochs.last() {
         Some(Epoch { ended: Some(ended), gap: None, .. }) => since(*ended).min(ahead.surroundings),
-        Some(epoch) => {
-            let step_end = process.lanes.get(&fit.lane).and_then(|lane| lane.step_end);
-            since(step_end.unwrap_or(epoch.began).max(epoch.began)).min(ahead.step)
-        }
-        None => {
-            let step_end = process.lanes.get(&fit.lane).and_then(|lane| lane.step_end);
-            since(step_end.unwrap_or_default().max(fit.laps.cut_at())).min(ahead.step)
-        }
+        Some(epoch) => since(step_end.unwrap_or(epoch.began).max(epoch.began)).min(ahead.step),
+        None => since(step_end.unwrap_or_default().max(fit.laps.cut_at())).min(ahead.step),
     }
 }

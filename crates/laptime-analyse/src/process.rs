@@ -3,24 +3,27 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Closing, Counter, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status, Ticks,
-    Timebase, Trouble,
+    Closing, Counter, Estimate, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status,
+    Ticks, Timebase, Trouble,
 };
 
 use crate::clock::Clock;
 use crate::fit::Fit;
 use crate::gauges::Gauges;
+use crate::imports::Imports;
 use crate::lane::Lane;
 use crate::ledger::{Extent, StageNames};
 use crate::outlook;
 use crate::report::{Overhead, Warning};
-use crate::start_up::Imports;
 use crate::step_series::StepSeries;
 use crate::stretch::shortest;
 use crate::tally::Step;
 
 /// Troubles listed one by one; a recorder in trouble for days must not fill memory.
 const MOST_TROUBLES: usize = 256;
+/// Rows of epochs kept of all its fits; of more, neighbours are folded. A row takes about a kB here and two more
+/// in a report.
+const MOST_EPOCHS: usize = 10_000;
 
 /// Everything kept of one process' log.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +49,9 @@ pub(crate) struct Process {
     ended: Option<Status>,
     troubles: Vec<Trouble>,
     last: Option<Ticks>,
+    /// Rows of epochs now, and after they were last folded.
+    epoch_rows: usize,
+    folded_to: usize,
 }
 
 impl Process {
@@ -210,7 +216,10 @@ impl Process {
                 lane.fit = Some(fit);
                 let fit = self.fits.entry(fit).or_default();
                 fit.begin(at, lane);
+                let rows = fit.epochs.rows().len();
                 fit.begin_epoch(epoch, at, &lane.told);
+                self.epoch_rows = self.epoch_rows + fit.epochs.rows().len() - rows;
+                self.fold_epochs();
             }
             Event::EpochEnd { at, .. } => {
                 if let Some(fit) = lane.fit {
@@ -222,10 +231,20 @@ impl Process {
         }
     }
 
+    /// Folds neighbouring epochs where there are too many; fits of few epochs each leave nothing to fold.
+    fn fold_epochs(&mut self) {
+        if self.epoch_rows <= MOST_EPOCHS.max(self.folded_to + MOST_EPOCHS / 4) {
+            return;
+        }
+        self.fits.values_mut().for_each(Fit::fold_epochs);
+        self.epoch_rows = self.fits.values().map(|fit| fit.epochs.rows().len()).sum();
+        self.folded_to = self.epoch_rows;
+    }
+
     /// Keeps what can be told of a fit's time left at the end of its newest epoch.
     fn foresee(&mut self, fit: u32) {
         let Some(ended) = self.fits.get(&fit).filter(|fit| fit.is_worth_foreseeing()) else { return };
-        let time_left = outlook::time_left_at_end(self, ended, &self.timebase());
+        let time_left = outlook::time_left_at_end(&self.fits, ended, &self.timebase());
         self.fits.entry(fit).or_default().foresee(time_left);
     }
 
@@ -248,10 +267,18 @@ impl Process {
             return;
         };
         if known.cut(at, &lane.told, shortest(known.wall(at), &timebase)) {
-            let time_left =
-                self.fits.get(&fit).and_then(|fit| outlook::time_left_at_end(self, fit, &timebase));
+            let ended = self.fits.get(&fit);
+            let time_left = ended.and_then(|fit| outlook::time_left_at_end(&self.fits, fit, &timebase));
             self.fits.entry(fit).or_default().laps.stretches.predict(time_left);
         }
+    }
+
+    /// Time to the end of the planned epochs or steps of the fit that is open; `None` unless the process is
+    /// running.
+    pub(crate) fn time_left(&self, timebase: &Timebase) -> Option<Estimate> {
+        let fit = self.open_fit().filter(|_| self.status() == Status::Running)?;
+        let step_end = self.lanes.get(&fit.lane).and_then(|lane| lane.step_end);
+        outlook::time_left(&self.fits, fit, (self.extent().end, step_end), timebase)
     }
 
     /// Whether it takes steps of a training.

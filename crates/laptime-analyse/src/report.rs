@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{Status, Trouble};
+use laptime_core::{Estimate, Status, Trouble};
 use serde::Serialize;
 
-use crate::profile::ProfileReport;
 use crate::scaling::{Coefficient, Model};
+
+mod profile;
+
+pub use profile::{ProfileFunction, ProfilePart, ProfileReport, ProfileStage, SampledPart, SamplingCost};
 
 /// The version of [`Report`]; fields may be added to it, none changes meaning.
 pub const REPORT_SCHEMA: &str = "laptime.report/1";
@@ -26,7 +29,8 @@ pub struct Report {
     pub device_ledger: Option<Vec<LedgerRow>>,
     /// The trainings within the run.
     pub fits: Vec<FitSummary>,
-    /// Every lap of every fit, in order: epochs, or windows of steps where a fit has no epochs.
+    /// Every lap of every fit, in order: epochs, or windows of steps where a fit has no epochs. Past 10,000
+    /// epochs neighbours are folded.
     pub epochs: Vec<EpochSummary>,
     /// Fits without epochs every 10 s, for charts that grow with them; no part of the document.
     #[serde(skip)]
@@ -68,19 +72,6 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What is missing or doubtful in this report.
     pub warnings: Vec<Warning>,
-}
-
-/// An estimate with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The expected value.
-    pub mean: f64,
-    /// The interval's lower end.
-    pub low: f64,
-    /// The interval's upper end.
-    pub high: f64,
-    /// The share of such intervals that hold the truth, such as 0.95.
-    pub level: f64,
 }
 
 /// Which run a report is about.
@@ -238,6 +229,8 @@ pub struct MetricValue {
 pub enum LapKind {
     /// One pass over the training data.
     Epoch,
+    /// Neighbouring epochs added up, where there are very many.
+    Folded,
     /// Some steps of a fit without epochs. What lies between two windows, such as an evaluation, is part of
     /// neither.
     Window,
@@ -248,7 +241,7 @@ pub enum LapKind {
 pub struct EpochSummary {
     /// The fit it belongs to.
     pub fit: u32,
-    /// Its number within the fit, from 0.
+    /// Its number within the fit, from 0; of folded epochs, the first one's.
     pub index: u32,
     /// Whether it is an epoch.
     pub kind: LapKind,
@@ -256,7 +249,7 @@ pub struct EpochSummary {
     pub count: u64,
     /// Whether the pass ended; a killed run's last epoch did not.
     pub complete: bool,
-    /// How long the pass took.
+    /// How long the pass took; of folded epochs, all passes without what lies between them.
     pub wall_s: f64,
     /// From the begin of its fit to the end of the pass, seconds; absent while the pass lasts.
     pub ended_s: Option<f64>,
@@ -280,7 +273,7 @@ pub struct EpochSummary {
     pub stages: BTreeMap<String, f64>,
     /// Evaluation that followed the pass, seconds.
     pub evaluate_s: f64,
-    /// Mean training loss, as it was measured, else of the steps that have one.
+    /// Mean training loss, as it was measured, else of the steps that have one; of folded epochs, the last one's.
     pub loss: Option<f64>,
     /// What was measured at its end, by name.
     pub metrics: BTreeMap<String, Option<f64>>,
@@ -289,6 +282,12 @@ pub struct EpochSummary {
 }
 
 impl EpochSummary {
+    /// How long a pass took, on average where several are folded.
+    #[must_use]
+    pub fn mean_wall_s(&self) -> f64 {
+        self.wall_s / self.count.max(1) as f64
+    }
+
     /// Steps of the fit up to its end.
     #[must_use]
     pub fn last_step(&self) -> u64 {

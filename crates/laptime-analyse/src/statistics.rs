@@ -12,6 +12,57 @@ pub(crate) fn variance(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
 }
 
+/// How many values there are, their mean and how they vary, in a form that can be added to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spread {
+    count: u64,
+    mean: f64,
+    /// Squared distances from the mean, added up.
+    squares: f64,
+}
+
+impl Spread {
+    /// Of values that are at hand.
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let mean = mean(values).unwrap_or(0.0);
+        let squares = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Self { count: values.len() as u64, mean, squares }
+    }
+
+    /// Adds a value.
+    pub(crate) fn take(&mut self, value: f64) {
+        self.join(&Self { count: 1, mean: value, squares: 0.0 });
+    }
+
+    /// Adds the values of another (Chan, Golub and LeVeque 1983).
+    pub(crate) fn join(&mut self, other: &Self) {
+        if self.count == 0 || other.count == 0 {
+            *self = if self.count == 0 { *other } else { *self };
+            return;
+        }
+        let (own, more) = (self.count as f64, other.count as f64);
+        let apart = other.mean - self.mean;
+        self.squares += other.squares + apart * apart * own * more / (own + more);
+        self.mean += apart * more / (own + more);
+        self.count += other.count;
+    }
+
+    /// The same values in another unit.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { mean: self.mean * factor, squares: self.squares * factor * factor, ..self }
+    }
+
+    /// The mean; `None` of nothing.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.mean)
+    }
+
+    /// The sample variance; `None` of fewer than two values.
+    pub(crate) fn variance(&self) -> Option<f64> {
+        (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
+    }
+}
+
 /// How much a value says about the next one, -1 to 1; zero when all are equal.
 pub(crate) fn lag_one_correlation(values: &[f64]) -> f64 {
     let mean = mean(values).unwrap_or(0.0);

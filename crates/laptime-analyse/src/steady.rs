@@ -1,6 +1,5 @@
 //! Steady state: where warm-up ends, and how long epochs take from there.
 
-use crate::statistics::mean;
 use crate::step_series::StepSeries;
 
 /// Fewer blocks than this cannot show a steady half.
@@ -59,17 +58,33 @@ fn warm_up_len(times: &[f64]) -> Option<usize> {
     (0..=half).find(settled)
 }
 
-/// Mean time of the steady epochs: those after the first that began after the warm-up.
-///
-/// `epochs` holds the steps before each epoch and its time; `None` with only one epoch.
-pub(crate) fn steady_epoch(epochs: &[(u64, f64)], settling: Settling) -> Option<f64> {
+/// How long an epoch took, or several neighbours together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EpochTime {
+    /// Steps of the fit before it.
+    pub(crate) before: u64,
+    /// How many epochs.
+    pub(crate) count: u64,
+    /// Seconds.
+    pub(crate) seconds: f64,
+}
+
+/// Mean time of an epoch; `None` of nothing.
+pub(crate) fn mean_time<'a>(times: impl IntoIterator<Item = &'a EpochTime, IntoIter: Clone>) -> Option<f64> {
+    let times = times.into_iter();
+    let count: u64 = times.clone().map(|time| time.count).sum();
+    (count > 0).then(|| times.map(|time| time.seconds).sum::<f64>() / count as f64)
+}
+
+/// Mean time of the steady epochs: those after the first that began after the warm-up, neighbours that were
+/// added up as one. `None` with only one epoch.
+pub(crate) fn steady_epoch(times: &[EpochTime], settling: Settling) -> Option<f64> {
     let warm_up = match settling {
         Settling::Never => return None,
         Settling::TooFewSteps => 0,
         Settling::After(steps) => steps,
     };
-    let steady = epochs.iter().skip(1).filter(|(before, _)| *before >= warm_up);
-    mean(&steady.map(|(_, seconds)| *seconds).collect::<Vec<_>>())
+    mean_time(times.iter().skip(1).filter(|time| time.before >= warm_up))
 }
 
 fn middle(values: &[f64]) -> Option<f64> {
@@ -77,10 +92,10 @@ fn middle(values: &[f64]) -> Option<f64> {
 }
 
 fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let rank = (sorted.len() as f64 * q).ceil() as usize;
-    sorted.get(rank.saturating_sub(1)).copied()
+    let rank = (values.len() as f64 * q).ceil() as usize;
+    let place = rank.saturating_sub(1);
+    let mut values = values.to_vec();
+    (place < values.len()).then(|| *values.select_nth_unstable_by(place, f64::total_cmp).1)
 }
 
 #[cfg(test)]
@@ -116,9 +131,18 @@ mod tests {
 
     #[test]
     fn the_first_epoch_is_never_steady() {
-        let epochs = [(0, 9.0), (10, 4.0), (20, 2.0), (30, 2.2)];
+        let time = |(before, seconds)| EpochTime { before, count: 1, seconds };
+        let epochs = [(0, 9.0), (10, 4.0), (20, 2.0), (30, 2.2)].map(time);
         assert_eq!(steady_epoch(&epochs[..1], Settling::TooFewSteps), None);
         assert_eq!(steady_epoch(&epochs, Settling::After(15)), Some(2.1));
         assert_eq!(steady_epoch(&epochs, Settling::Never), None);
+    }
+
+    #[test]
+    fn epochs_that_were_added_up_count_as_many() {
+        let first = EpochTime { before: 0, count: 1, seconds: 9.0 };
+        let later = EpochTime { before: 20, count: 3, seconds: 6.0 };
+        assert_eq!(mean_time(&[first, later]), Some(3.75));
+        assert_eq!(steady_epoch(&[first, later], Settling::TooFewSteps), Some(2.0));
     }
 }

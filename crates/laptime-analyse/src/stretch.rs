@@ -1,8 +1,7 @@
 //! Stretches: a training without epochs every 10 s, for charts that grow with it.
 
-use laptime_core::{Ticks, Timebase};
+use laptime_core::{Estimate, Ticks, Timebase};
 
-use crate::report::Estimate;
 use crate::window::{Pause, Window};
 
 /// How often a chart gets a point; TensorBoard itself looks every 5 s.

@@ -12,15 +12,14 @@ use crate::process::Process;
 use crate::report::{
     EpochSummary, EpochTimes, FitSummary, LapKind, MetricValue, SteadySteps, StepStatistics,
 };
-use crate::statistics::mean;
-use crate::steady::{settling, steady_epoch};
+use crate::steady::{EpochTime, mean_time, settling, steady_epoch};
 use crate::step_series::{StepSeries, joined};
 use crate::target::target;
 use crate::totals::Totals;
 use crate::window::Window;
 
 /// Where one fit's thread stands at the end of a report.
-struct Standing<'a> {
+pub(crate) struct Standing<'a> {
     process: &'a Process,
     timebase: &'a Timebase,
     end: Ticks,
@@ -29,7 +28,8 @@ struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    fn new(process: &'a Process, fit: &Fit, timebase: &'a Timebase) -> Self {
+    /// Where the thread of a fit stands.
+    pub(crate) fn new(process: &'a Process, fit: &Fit, timebase: &'a Timebase) -> Self {
         let extent = process.extent();
         let lane = process.lanes.get(&fit.lane);
         let totals = lane.map(|lane| lane.totals_at(extent.end, extent.finished)).unwrap_or_default();
@@ -41,7 +41,7 @@ impl<'a> Standing<'a> {
         let facts = &fit.facts;
         let settling = settling(&fit.steps);
         let metric = fit.metric().map(|(metric, value)| MetricValue {
-            name: metric_name(metric).to_owned(),
+            name: metric.name().to_owned(),
             value: Some(value).filter(|value| value.is_finite()),
         });
         FitSummary {
@@ -53,7 +53,7 @@ impl<'a> Standing<'a> {
             rows: facts.rows,
             batch: facts.batch,
             parameters: facts.parameters,
-            epochs: fit.complete_epochs().count() as u64,
+            epochs: fit.complete_epochs(),
             steps: fit.steps.sum.steps,
             planned_epochs: facts.epochs,
             planned_steps: facts.steps,
@@ -77,7 +77,7 @@ impl<'a> Standing<'a> {
             return self.windows(number, fit, asked);
         }
         let mut first_step = 0;
-        let epochs = fit.epochs.iter().map(|epoch| {
+        let epochs = fit.epochs.rows().iter().map(|epoch| {
             let lap = EpochSummary { first_step, ..self.epoch(number, fit, epoch) };
             first_step = lap.last_step();
             lap
@@ -85,15 +85,16 @@ impl<'a> Standing<'a> {
         epochs.collect()
     }
 
-    fn epoch(&self, number: u32, fit: &Fit, epoch: &Epoch) -> EpochSummary {
+    /// An epoch, or neighbouring ones, but for the steps before.
+    pub(crate) fn epoch(&self, number: u32, fit: &Fit, epoch: &Epoch) -> EpochSummary {
         let wall_s = self.timebase.seconds(epoch.wall(self.end));
         let mut followed = epoch.clone();
         followed.follow(&self.totals);
         EpochSummary {
             fit: number,
             index: epoch.index,
-            kind: LapKind::Epoch,
-            count: 1,
+            kind: if epoch.count() > 1 { LapKind::Folded } else { LapKind::Epoch },
+            count: epoch.count(),
             complete: epoch.complete,
             wall_s,
             ended_s: epoch.ended.map(|at| self.since_begin(fit, at)),
@@ -222,7 +223,7 @@ pub(crate) fn trainings(process: &Process, timebase: &Timebase, asked: Asked) ->
 
 fn metrics(measured: &BTreeMap<Metric, f64>) -> BTreeMap<String, Option<f64>> {
     let shown = |value: f64| Some(value).filter(|value| value.is_finite());
-    measured.iter().map(|(metric, value)| (metric_name(*metric).to_owned(), shown(*value))).collect()
+    measured.iter().map(|(metric, value)| (metric.name().to_owned(), shown(*value))).collect()
 }
 
 /// Statistics of the steps of all fits; `None` when no step ended.
@@ -259,16 +260,16 @@ fn steady_steps(series: &StepSeries, warm_up: Option<u64>, timebase: &Timebase) 
 /// Mean, first and steady time of the epochs that ended.
 fn epoch_times(fit: &Fit, timebase: &Timebase) -> EpochTimes {
     let mut before = 0_u64;
-    let times = fit.complete_epochs().map(|epoch| {
-        let time = (before, timebase.seconds(epoch.wall(epoch.began)));
-        before = before.saturating_add(epoch.tally.steps);
+    let times = fit.epochs.complete().map(|row| {
+        let (count, seconds) = (row.complete_count(), timebase.seconds(row.complete_wall()));
+        let time = EpochTime { before, count, seconds };
+        before = before.saturating_add(row.tally.steps);
         time
     });
-    let times: Vec<(u64, f64)> = times.collect();
-    let seconds: Vec<f64> = times.iter().map(|(_, seconds)| *seconds).collect();
+    let times: Vec<EpochTime> = times.collect();
     EpochTimes {
-        mean: mean(&seconds),
-        first: seconds.first().copied(),
+        mean: mean_time(&times),
+        first: times.first().map(|first| first.seconds),
         steady: steady_epoch(&times, settling(&fit.steps)),
     }
 }
@@ -281,14 +282,4 @@ pub(crate) fn known(count: u64) -> Option<u64> {
 /// How much there was in a second; `None` where there was nothing.
 pub(crate) fn rate(amount: u64, seconds: f64) -> Option<f64> {
     (amount > 0 && seconds > 0.0).then(|| amount as f64 / seconds)
-}
-
-/// The name of a metric in reports.
-pub(crate) fn metric_name(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Loss => "loss",
-        Metric::Accuracy => "accuracy",
-        Metric::ValidationLoss => "validation_loss",
-        Metric::ValidationAccuracy => "validation_accuracy",
-    }
 }

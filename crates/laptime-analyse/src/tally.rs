@@ -52,6 +52,13 @@ impl Tally {
         self.losses = self.losses.saturating_add(other.losses);
     }
 
+    /// Takes the steps of a later one, whose losses replace these.
+    pub(crate) fn follow(&mut self, next: &Self) {
+        let older = (self.loss_sum, self.losses);
+        self.add(next);
+        (self.loss_sum, self.losses) = if next.losses > 0 { (next.loss_sum, next.losses) } else { older };
+    }
+
     /// Mean loss of the steps that have one; may be NaN or infinite.
     pub(crate) fn mean_loss(&self) -> Option<f64> {
         (self.losses > 0).then(|| self.loss_sum / self.losses as f64)

@@ -4,39 +4,31 @@ use laptime_core::{Metric, Timebase};
 
 use crate::epoch::Epoch;
 use crate::fit::Fit;
+use crate::goal::Goal;
 use crate::report::TargetSummary;
-use crate::summary::metric_name;
-
-/// The settings that name a goal, with the metrics that are held against it: held-out rows before others.
-const GOALS: [(&str, [Metric; 2]); 2] = [
-    ("until_loss", [Metric::ValidationLoss, Metric::Loss]),
-    ("until_accuracy", [Metric::ValidationAccuracy, Metric::Accuracy]),
-];
 
 /// The way to the goal that a fit's settings name; `None` without one.
 pub(crate) fn target(fit: &Fit, timebase: &Timebase) -> Option<TargetSummary> {
-    let goal = |(setting, metrics)| {
-        let value: f64 = fit.facts.settings.get(setting)?.parse().ok()?;
-        Some((value, metrics))
-    };
-    let (value, [held_out, trained]): (f64, [Metric; 2]) = GOALS.into_iter().find_map(goal)?;
-    let told = |metric: Metric| fit.epochs.iter().any(|epoch| epoch.metrics.contains_key(&metric));
+    let goal = Goal::of(&fit.facts)?;
+    let [held_out, trained] = goal.metrics;
+    let rows = fit.epochs.rows();
+    let told = |metric: Metric| rows.iter().any(|row| row.metrics.contains_key(&metric));
     let metric = if told(held_out) { held_out } else { trained };
-    let lower = matches!(metric, Metric::Loss | Metric::ValidationLoss);
-    let values = || fit.complete_epochs().filter_map(|epoch| epoch.metrics.get(&metric).copied());
-    let best = values().filter(|value| value.is_finite()).reduce(if lower { f64::min } else { f64::max });
-    let met = |found: f64| if lower { found <= value } else { found >= value };
-    let place = fit.complete_epochs().position(|epoch| epoch.metrics.get(&metric).copied().is_some_and(met));
-    let way = |last: usize| fit.complete_epochs().take(last + 1);
+    let extremes = fit.epochs.complete().filter_map(|row| row.extremes(metric));
+    let (lowest, highest) = extremes.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unzip();
+    // The first epoch that is good enough is a row of its own, however many there are.
+    let met = |row: &&Epoch| row.complete && row.metrics.get(&metric).is_some_and(|v| goal.is_met_by(*v));
+    let place = fit.epochs.complete().position(|row| met(&row));
+    let way = |last: usize| fit.epochs.complete().take(last + 1);
     let seconds = |epoch: &Epoch| Some(timebase.seconds(epoch.measured?.since(fit.began?)));
     Some(TargetSummary {
-        metric: metric_name(metric).to_owned(),
-        value,
+        metric: metric.name().to_owned(),
+        value: goal.value,
         reached: place.is_some(),
-        epochs: place.map(|last| last as u64 + 1),
+        epochs: place.map(|last| way(last).map(Epoch::complete_count).sum()),
         steps: place.map(|last| way(last).map(|epoch| epoch.tally.steps).sum()),
         seconds: place.and_then(|last| way(last).last().and_then(seconds)),
-        best,
+        best: if goal.is_loss() { lowest } else { highest },
     })
 }
 

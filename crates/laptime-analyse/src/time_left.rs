@@ -1,6 +1,7 @@
 //! Time left: the sum of steps still to come, with an interval from how the past varied.
 
-use crate::report::Estimate;
+use laptime_core::Estimate;
+
 use crate::statistics::{lag_one_correlation, mean, t_width, variance};
 
 /// The share of intervals that hold the truth.

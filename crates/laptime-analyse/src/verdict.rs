@@ -210,7 +210,7 @@ fn slow_first_epoch(report: &Report) -> Option<Finding> {
 
 fn not_a_number(report: &Report, process: &Process) -> Option<Finding> {
     let lost = report.fits.iter().find_map(|fit| {
-        let mut epochs = process.fits.get(&fit.index)?.epochs.iter();
+        let mut epochs = process.fits.get(&fit.index)?.epochs.rows().iter();
         let epoch = epochs.find(|epoch| epoch.raw_loss().is_some_and(|loss| !loss.is_finite()))?;
         Some((fit, u64::from(epoch.index) + 1))
     })?;

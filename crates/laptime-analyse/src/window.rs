@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{Metric, StageId, Ticks};
+use laptime_core::{Estimate, Metric, StageId, Ticks};
 
-use crate::report::Estimate;
 use crate::tally::Tally;
 use crate::totals::Totals;
 

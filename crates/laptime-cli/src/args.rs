@@ -172,6 +172,13 @@ pub(crate) struct RunArgs {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Which epochs a document has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhichEpochs {
+    // Each by itself, however many there are.
+    All,
+}
+
 /// `laptime report`.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "\
@@ -180,6 +187,7 @@ Examples:
   laptime report mlp          a run by its name
   laptime report sweep        the latest sweep
   laptime report --json       every number, for programs
+  laptime report --json --epochs all   also where there are very many epochs
   laptime report --lap 100    laps of 100 steps, where there are no epochs
   laptime report --svg DIR    charts: loss and accuracy over time
   laptime report --export tensorboard logs  its epochs as charts in TensorBoard
@@ -191,6 +199,9 @@ pub(crate) struct ReportArgs {
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) form: SweepForm,
+    /// Print every epoch; past 10,000 of them JSON has neighbours folded
+    #[arg(long, value_name = "WHICH", requires = "json", help_heading = "Output")]
+    pub(crate) epochs: Option<WhichEpochs>,
     #[command(flatten)]
     pub(crate) export: ExportArgs,
     #[command(flatten)]

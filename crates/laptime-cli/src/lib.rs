@@ -3,6 +3,7 @@
 mod args;
 pub mod chart;
 mod command;
+mod every_epoch;
 mod export;
 mod failure;
 mod live;

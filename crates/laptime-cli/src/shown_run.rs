@@ -7,6 +7,7 @@ use laptime_store::{Catalogue, Selected, StoreError, salvage_rings};
 
 use crate::args::ColorChoice;
 use crate::command::train::shown_path;
+use crate::every_epoch::{has_folded_epochs, write_with_every_epoch};
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::{Style, report_text, summary_text};
@@ -22,17 +23,18 @@ pub struct ShownRun {
     pub text: String,
 }
 
-/// The run that is meant, or the latest, of those in a folder (`LAPTIME_DIR`, else `.laptime`).
+/// The run that is meant, or the latest, of those in a folder (`LAPTIME_DIR`, else `.laptime`); with every epoch,
+/// or with neighbours folded where there are very many.
 ///
 /// # Errors
 /// When there is no such run, or it cannot be read.
-pub fn show_run(root: Option<&Path>, run: Option<&str>) -> Result<ShownRun, StoreError> {
+pub fn show_run(root: Option<&Path>, run: Option<&str>, every_epoch: bool) -> Result<ShownRun, StoreError> {
     salvage_rings();
     let variable = || std::env::var_os("LAPTIME_DIR").filter(|dir| !dir.is_empty());
     let root = root.map(Path::to_owned).or_else(|| variable().map(PathBuf::from));
     let catalogue = Catalogue::at(root.unwrap_or_else(|| PathBuf::from(".laptime")));
     let entry = catalogue.find(run.map_or(Selected::Latest, Selected::Named))?;
-    shown(entry.path, report_text)
+    shown(entry.path, report_text, every_epoch)
 }
 
 /// The run in a folder as far as it is recorded, with the text that `laptime run` shows at its end.
@@ -40,17 +42,24 @@ pub fn show_run(root: Option<&Path>, run: Option<&str>) -> Result<ShownRun, Stor
 /// # Errors
 /// When it cannot be read.
 pub fn summarize_run(run: &Path) -> Result<ShownRun, StoreError> {
-    shown(run.to_owned(), summary_text)
+    shown(run.to_owned(), summary_text, false)
 }
 
 fn shown(
     path: PathBuf,
     text_of: fn(&Report, Option<&str>, &Style) -> String,
+    every_epoch: bool,
 ) -> Result<ShownRun, StoreError> {
-    let report = Study::open(&path)?.report()?;
+    let mut study = Study::open(&path)?;
+    let report = study.report()?;
     // Whoever asks may put the text anywhere, so it has the terminal's width but not its colours.
     let style = Screen::new(ColorChoice::Never).style;
     let text = text_of(&report, Some(&shown_path(&path)), &style).trim_end().to_owned();
-    let json = serde_json::to_string(&report).unwrap_or_default();
-    Ok(ShownRun { path, json, text })
+    let mut json = Vec::new();
+    if every_epoch && has_folded_epochs(&report) {
+        write_with_every_epoch(report, &study, &mut json)?;
+    } else {
+        json = serde_json::to_vec(&report).unwrap_or_default();
+    }
+    Ok(ShownRun { path, json: String::from_utf8(json).unwrap_or_default(), text })
 }

@@ -1,16 +1,18 @@
 //! From a run's files to its report: where store and analysis meet.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use laptime_analyse::{Digest, ProfileStacks, Report};
+use laptime_analyse::{Digest, EpochSummary, ProfileStacks, Report};
 use laptime_core::RunMeta;
 use laptime_record::Finished;
 use laptime_store::{LogName, ProfileReader, RunReader, StoreError};
 
 /// A run that is being read: what was read so far, and where to go on.
 pub(crate) struct Study {
-    reader: RunReader,
     /// `None` for a run that is in memory only.
+    run: Option<PathBuf>,
+    reader: RunReader,
+    /// `None` where nobody asks for them.
     profiles: Option<ProfileReader>,
     digest: Digest,
     /// The logs met so far; a log's place here is its number in the digest.
@@ -38,7 +40,8 @@ impl Study {
     fn of(reader: RunReader, run: Option<&Path>) -> Self {
         let meta: RunMeta = reader.meta().clone();
         let profiles = run.map(ProfileReader::of);
-        Self { reader, profiles, digest: Digest::new(meta), logs: Vec::new() }
+        let run = run.map(Path::to_owned);
+        Self { run, reader, profiles, digest: Digest::new(meta), logs: Vec::new() }
     }
 
     /// Makes the laps of trainings without epochs windows of so many steps.
@@ -47,14 +50,37 @@ impl Study {
         self
     }
 
+    /// Leaves the samples of its stacks alone.
+    pub(crate) fn without_profile(mut self) -> Self {
+        self.profiles = None;
+        self
+    }
+
     /// Reads what is new and reports on all of it.
     pub(crate) fn report(&mut self) -> Result<Report, StoreError> {
-        let Self { reader, profiles, digest, logs } = self;
+        let Self { reader, profiles, digest, logs, .. } = self;
         reader.poll(&mut |log, record| digest.take_from(log_number(logs, log), &record))?;
         if let Some(profiles) = profiles {
             profiles.poll(&mut |profile, record| digest.take_profile(profile, &record))?;
         }
         Ok(digest.report())
+    }
+
+    /// Gives every epoch of the newest report, which has these laps, by reading the run once more.
+    pub(crate) fn every_epoch(
+        &self,
+        laps: Vec<EpochSummary>,
+        sink: &mut dyn FnMut(&EpochSummary),
+    ) -> Result<(), StoreError> {
+        let (Some(run), Some(mut epochs)) = (&self.run, self.digest.every_epoch(laps)) else { return Ok(()) };
+        let log = self.logs.get(epochs.log()).copied();
+        RunReader::open(run)?.poll(&mut |of, record| {
+            if Some(of) == log {
+                epochs.take(&record, sink);
+            }
+        })?;
+        epochs.finish(sink);
+        Ok(())
     }
 
     /// The stacks that were sampled, as far as the run was read.

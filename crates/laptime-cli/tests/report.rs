@@ -6,7 +6,8 @@ mod laptime;
 
 use std::process::Stdio;
 
-use laptime::{assert_claimed, assert_closes, fixtures, json, run};
+use laptime::{assert_claimed, assert_closes, fixtures, json, run, write_epochs};
+use serde_json::Value;
 
 fn shown(words: &str) -> String {
     let said = run(&fixtures(), &format!("report --dir . {words}"));
@@ -153,4 +154,40 @@ fn colour_comes_only_when_asked_for_and_ascii_only_where_the_locale_has_no_more(
     assert!(shown("demo --color always").contains('\u{1b}'));
     let ascii = laptime::laptime(&fixtures(), "report --dir . demo").env("LC_ALL", "C").output().unwrap();
     assert!(ascii.stdout.is_ascii(), "{}", String::from_utf8_lossy(&ascii.stdout));
+}
+
+#[test]
+fn very_many_epochs_are_folded_unless_all_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    write_epochs(folder.path(), 12_000);
+    let folded = json(&run(folder.path(), "report --dir . --json"));
+    let every = json(&run(folder.path(), "report --dir . --json --epochs all"));
+    let (rows, epochs) = (folded["epochs"].as_array().unwrap(), every["epochs"].as_array().unwrap());
+    assert_eq!((epochs.len(), rows.len()), (12_000, 6_003));
+    assert!(epochs.iter().all(|epoch| epoch["kind"] == "epoch" && epoch["count"] == 1));
+    assert!(rows.iter().any(|row| row["kind"] == "folded" && row["count"] == 2));
+    let sum = |laps: &[Value], field: &str| laps.iter().map(|lap| lap[field].as_f64().unwrap()).sum::<f64>();
+    for field in ["count", "steps", "samples", "wall_s"] {
+        assert!((sum(rows, field) / sum(epochs, field) - 1.0).abs() < 1e-12, "{field}");
+    }
+    assert_closes(&every);
+    // All else is the same to the letter.
+    let without = |document: &Value| {
+        let mut rest = document.clone();
+        rest.as_object_mut().unwrap().remove("epochs");
+        rest
+    };
+    assert_eq!(without(&folded), without(&every));
+    assert_eq!(folded["fits"][0]["epochs"], 12_000);
+    insta::assert_snapshot!(run(folder.path(), "report --dir .").out);
+    let listed = json(&run(folder.path(), "runs --dir . --json"));
+    assert_eq!((&listed["runs"][0]["epochs"], &listed["runs"][0]["steps"]), (&12_000.into(), &12_000.into()));
+}
+
+#[test]
+fn all_epochs_of_a_run_that_folds_none_are_the_plain_document() {
+    let said = |words: &str| run(&fixtures(), &format!("report --dir . --json {words} sizes")).out;
+    assert_eq!(said(""), said("--epochs all"));
+    let refused = run(&fixtures(), "report --dir . --epochs all sizes");
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
 }

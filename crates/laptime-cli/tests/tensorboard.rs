@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-use laptime::{event_files, fixtures, laptime, run, whole_records};
+use laptime::{event_files, fixtures, laptime, run, whole_records, write_epochs};
 
 /// The event files below a folder, with the number of their records.
 fn written(folder: &Path) -> Vec<(String, usize)> {
@@ -34,6 +34,15 @@ fn every_fit_of_a_kept_run_is_a_folder_and_a_second_export_replaces_the_first() 
             .map(|fit| (format!("sizes-f1363edf/{fit}/events.out.tfevents.laptime"), 1 + 4));
         assert_eq!(written(folder.path()), expected);
     }
+}
+
+#[test]
+fn of_very_many_epochs_neighbours_share_a_point() {
+    let folder = tempfile::tempdir().unwrap();
+    write_epochs(folder.path(), 12_000);
+    let said = run(folder.path(), "report --dir . --export tensorboard logs");
+    assert!(said.out.starts_with("TensorBoard: 12,000 epochs in "), "{}", said.out);
+    assert_eq!(written(&folder.path().join("logs"))[0].1, 1 + 6_003);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Events: what the training thread puts on record, in the order it happened.
 
-use crate::{Counter, Metric, StageId, Ticks};
+use crate::{Counter, Metric, StageId, StageTotal, Ticks};
 
 /// One thing that happened on one thread.
 ///
@@ -62,7 +62,7 @@ pub enum Event {
         at: Ticks,
     },
     /// The totals of one stage on this thread since it began recording; a snapshot before a mark.
-    Total(crate::StageTotal),
+    Total(StageTotal),
     /// A moment between two steps at which the totals before it held: a lap of steps may be cut here.
     ///
     /// Trainings without epochs have these, so that analysis can choose the laps.

@@ -1,9 +1,11 @@
 //! The words of laptime. No I/O, no clock, no threads: every other crate speaks in these types.
 
 mod counter;
+mod estimate;
 mod event;
 mod fit;
 mod gauge;
+mod lane;
 mod metric;
 mod profile;
 mod record;
@@ -14,15 +16,17 @@ mod time;
 pub mod units;
 
 pub use counter::Counter;
+pub use estimate::Estimate;
 pub use event::Event;
 pub use fit::FitFacts;
 pub use gauge::{Gauge, Sample};
+pub use lane::{LaneState, OpenStage, StageTotal};
 pub use metric::Metric;
 pub use profile::{
     CallNode, ProfileCost, ProfileFacts, ProfileRecord, ProfileTrouble, SampledFunction, SampledProcess,
     SampledThread, Sighting,
 };
-pub use record::{LaneState, OpenStage, ProcessFacts, Record, Role, StageTotal};
+pub use record::{ProcessFacts, Record, Role};
 pub use run::{Closing, Machine, RunMeta, Status, Trouble};
 pub use stage::{BUILT_IN_STAGES, FIRST_USER_STAGE, MAX_STAGES, StageId};
 pub use text::display_name;

@@ -27,10 +27,20 @@ impl Metric {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// The metric with this name, as reports write it.
+    /// Its name, as reports write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Loss => "loss",
+            Self::Accuracy => "accuracy",
+            Self::ValidationLoss => "validation_loss",
+            Self::ValidationAccuracy => "validation_accuracy",
+        }
+    }
+
+    /// The metric with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        const NAMES: [&str; 4] = ["loss", "accuracy", "validation_loss", "validation_accuracy"];
-        NAMES.iter().position(|known| *known == name).map(|at| Self::ALL[at])
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 }

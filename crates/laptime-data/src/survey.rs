@@ -13,9 +13,9 @@
 //! Readers of Parquet, Arrow, ZIP, JPEG and PNG are our own, because only sizes are wanted of a file nobody
 //! vouches for: they read descriptions, never data, and no number in a file decides how much memory they take.
 
+mod amount;
 mod columnar;
 mod disk;
-mod estimate;
 mod format;
 mod group;
 mod image;
@@ -35,8 +35,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+pub use amount::Amount;
 pub use disk::{Link, Origin};
-pub use estimate::Estimate;
 pub use format::Format;
 pub use least::{EpochBytes, Least};
 pub use memory::Memory;
@@ -128,19 +128,19 @@ pub struct Survey {
     /// Bytes of all files.
     pub bytes: u64,
     /// Rows or images of the main format.
-    pub samples: Option<Estimate>,
+    pub samples: Option<Amount>,
     /// Bytes of a sample in its file, the mean.
     pub sample_bytes_stored: Option<f64>,
     /// Bytes of a sample in memory, the mean.
     pub sample_bytes_decoded: Option<f64>,
     /// Bytes of everything in memory, as far as it can be told.
-    pub decoded_bytes: Option<Estimate>,
+    pub decoded_bytes: Option<Amount>,
     /// What one pass moves.
     pub epoch_bytes: EpochBytes,
     /// The rate of the storage; `None` where it was not or could not be measured.
     pub link: Option<Link>,
     /// The time in which the storage delivers one pass.
-    pub transfer_s: Option<Estimate>,
+    pub transfer_s: Option<Amount>,
     /// What all passes must take at least.
     pub least: Least,
     /// The memory there is; `None` where the system does not tell.

@@ -8,15 +8,16 @@ use laptime_store::StoreError;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-/// A run's folder, its report as JSON and as text; the latest run when none is named.
+/// A run's folder, its report as JSON, on demand with every epoch, and as text; the latest run when none is named.
 #[pyfunction]
-#[pyo3(signature = (run=None, dir=None))]
+#[pyo3(signature = (run=None, dir=None, every_epoch=false))]
 pub(crate) fn show_run(
     py: Python<'_>,
     run: Option<&str>,
     dir: Option<PathBuf>,
+    every_epoch: bool,
 ) -> PyResult<(String, String, String)> {
-    parts(py.detach(move || laptime_cli::show_run(dir.as_deref(), run)))
+    parts(py.detach(move || laptime_cli::show_run(dir.as_deref(), run, every_epoch)))
 }
 
 /// The run in a folder, as far as it is recorded: the folder, its report as JSON and the summary as text.

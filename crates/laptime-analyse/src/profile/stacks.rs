@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use laptime_core::{Role, SampledFunction, SampledProcess, SampledThread, StageId};
 
 use super::fold::{Place, ProfileFold};
-use super::report::SampledPart;
 use crate::death::part;
 use crate::ledger::BACKGROUND;
 use crate::process::Process;
-use crate::report::Part;
+use crate::report::{Part, SampledPart};
 
 /// All stacks of a run, equal ones added up.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laptime_core::SampledFunction;
+use laptime_core::{Estimate, SampledFunction};
 
 use super::fold::ProfileFold;
-use super::report::{ProfileFunction, ProfilePart, ProfileReport, ProfileStage, SampledPart, SamplingCost};
 use super::stacks::{ProfileStack, ProfileStacks};
-use crate::report::Estimate;
+use crate::report::{ProfileFunction, ProfilePart, ProfileReport, ProfileStage, SampledPart, SamplingCost};
 
 /// Functions that are listed of a stage; exports have all.
 const MOST_FUNCTIONS: usize = 50;

@@ -5,8 +5,8 @@ use laptime_core::{
     SampledFunction, SampledProcess, SampledThread, Sighting, StageId, Ticks,
 };
 
-use super::*;
 use crate::Digest;
+use crate::report::{ProfilePart, ProfileReport, SampledPart};
 
 /// A run of a training process and a loader worker, and an empty profile of both.
 fn run() -> Digest {

@@ -1,10 +1,10 @@
 //! Best: the fastest value of an axis, and the smallest that is almost as fast.
 
+use laptime_core::Estimate;
 use serde::Serialize;
 
 use super::law::{Certainty, LEVEL, ScalingLaw};
 use super::model::Model;
-use crate::report::Estimate;
 
 /// Almost as fast: the share of the best throughput at which more of the axis stops paying.
 const ENOUGH: f64 = 0.95;

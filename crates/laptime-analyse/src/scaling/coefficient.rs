@@ -1,12 +1,12 @@
 //! Coefficients: the numbers of a law as people know them, with intervals.
 
+use laptime_core::Estimate;
 use serde::Serialize;
 
 use super::law::{LEVEL, Spread, width_interval};
 use super::least_squares::Row;
 use super::model::{Model, Shape};
 use super::points::Spot;
-use crate::report::Estimate;
 
 /// A named number of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -1,5 +1,6 @@
 //! Law: the chosen shape with its intervals, and what follows from it.
 
+use laptime_core::Estimate;
 use serde::Serialize;
 
 use super::axis::Axis;
@@ -9,7 +10,6 @@ use super::coefficient::{Coefficient, coefficients};
 use super::least_squares::{MOST, Normal, Row, variance_along};
 use super::model::{Model, Shape};
 use super::points::{Point, Spot, count, spots};
-use crate::report::Estimate;
 use crate::statistics::{t_width, variance_ratio_above};
 
 /// The level of every interval.

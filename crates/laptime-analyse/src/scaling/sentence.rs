@@ -1,11 +1,10 @@
 //! Sentences: a law, its best value and a comparison, each as one line with numbers and units.
 
-use laptime_core::units;
+use laptime_core::{Estimate, units};
 
 use super::law::{Certainty, ScalingLaw};
 use super::model::Model;
 use super::settings::{Comparison, Verdict};
-use crate::report::Estimate;
 use crate::wording::times;
 
 impl ScalingLaw {

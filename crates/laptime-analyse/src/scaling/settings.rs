@@ -1,9 +1,9 @@
 //! Settings: whether two of them take different time, when no number orders them.
 
+use laptime_core::Estimate;
 use serde::Serialize;
 
 use super::law::{BEST_REPEAT, LEVEL};
-use crate::report::Estimate;
 use crate::statistics::{mean, t_beyond, t_width, variance};
 
 /// Settings whose times are closer than this share are the same to anybody.

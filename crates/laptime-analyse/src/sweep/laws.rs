@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use laptime_core::Estimate;
 use serde::Serialize;
 
 use super::document::{Point, PointStatus};
 use super::plan::{Parameter, Plan, Value};
 use super::repeat::{Measured, Repeat};
 use super::slices::{Slice, slices};
-use crate::report::Estimate;
 use crate::scaling::{self, Certainty, Model, ScalingLaw};
 
 /// One law.

@@ -222,15 +222,15 @@ fn arrival(told: &TargetSummary, course: &[Moment]) -> Option<Moment> {
 /// The laps of the last fit as moments of its training. A validation's result is known when it is over.
 fn course(report: &Report) -> Vec<Moment> {
     let Some(fit) = report.fits.last() else { return Vec::new() };
-    let mut steps = 0;
+    let (mut epochs, mut steps) = (0, 0);
     let ended = report.epochs.iter().filter(|epoch| epoch.fit == fit.index && epoch.complete);
-    let moments = ended.enumerate().filter_map(|(before, epoch)| {
-        steps += epoch.steps;
+    let moments = ended.filter_map(|epoch| {
+        (epochs, steps) = (epochs + epoch.count, steps + epoch.steps);
         let metric = |name: &str| epoch.metrics.get(name).copied().flatten();
         let (loss, accuracy) = (metric("validation_loss"), metric("validation_accuracy"));
         let known_s = if loss.or(accuracy).is_some() { epoch.evaluate_s } else { 0.0 };
         Some(Moment {
-            epochs: if epoch.kind == LapKind::Epoch { before as u64 + 1 } else { 0 },
+            epochs: if epoch.kind == LapKind::Window { 0 } else { epochs },
             steps,
             at_s: epoch.ended_s? + known_s,
             loss: loss.or(epoch.loss),

@@ -8,8 +8,9 @@ use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, S
 use super::sweep::{self, Kept};
 use super::train::shown_path;
 use crate::Ending;
-use crate::args::ReportArgs;
+use crate::args::{ReportArgs, WhichEpochs};
 use crate::chart::run_charts;
+use crate::every_epoch::{has_folded_epochs, write_with_every_epoch};
 use crate::export::{self, Exported};
 use crate::failure::Failure;
 use crate::screen::Screen;
@@ -73,11 +74,14 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
             .because("--csv and --md show sweeps")
             .hint(format!("laptime report {} --json", entry.meta.id)));
     }
-    let (_, report) = read(entry, args)?;
+    let (study, report) = read(entry, args)?;
     if let Some(folder) = &args.form.svg {
         draw(&report, folder, screen)?;
     }
-    if args.form.json {
+    if args.form.json && args.epochs == Some(WhichEpochs::All) && has_folded_epochs(&report) {
+        let written = write_with_every_epoch(report, &study, std::io::stdout().lock());
+        written.map_err(|error| not_shown(args, &error))?;
+    } else if args.form.json {
         screen.show_json(&report)?;
     } else {
         let kept = shown_path(&entry.path);

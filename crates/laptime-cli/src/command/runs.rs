@@ -77,7 +77,7 @@ fn listed(row: &RunRow) -> ListedRun<'_> {
 }
 
 fn report(entry: &RunEntry) -> Option<Report> {
-    Study::open(&entry.path).and_then(|mut study| study.report()).ok()
+    Study::open(&entry.path).and_then(|study| study.without_profile().report()).ok()
 }
 
 fn row(entry: &RunEntry) -> RunRow {

@@ -1,6 +1,6 @@
 //! What a dataset amounts to, as text.
 
-use laptime_data::survey::{Estimate, Format, Origin, Part, Survey};
+use laptime_data::survey::{Amount, Format, Origin, Part, Survey};
 
 use super::facts::labelled;
 use super::style::{Emphasis, Style};
@@ -88,7 +88,7 @@ fn broken_images(survey: &Survey) -> Option<String> {
 }
 
 /// Three digits and what is counted, with the interval: `1,230,000 rows (1,220,000–1,240,000)`.
-fn counted_in(estimate: &Estimate, what: &str) -> String {
+fn counted_in(estimate: &Amount, what: &str) -> String {
     // A step below the width of the interval: more digits would claim to know them.
     let width = (estimate.high - estimate.low).max(1.0);
     let step = 10_f64.powf((width / 20.0).log10().floor()).max(1.0);
@@ -106,7 +106,7 @@ fn size(survey: &Survey) -> String {
 }
 
 /// Bytes, marked where they are an estimate.
-fn amount(bytes: &Estimate) -> String {
+fn amount(bytes: &Amount) -> String {
     let about = if bytes.exact { "" } else { "about " };
     format!("{about}{}", units::bytes(bytes.mean.round() as u64))
 }
@@ -231,7 +231,7 @@ fn parts(survey: &Survey, style: &Style) -> String {
 }
 
 fn cells(part: &Part) -> Vec<Cell> {
-    let bytes = |estimate: Option<Estimate>| {
+    let bytes = |estimate: Option<Amount>| {
         units::or_unknown(estimate, |bytes| units::bytes(bytes.mean.round() as u64))
     };
     vec![

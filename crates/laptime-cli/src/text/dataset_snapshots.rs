@@ -1,16 +1,18 @@
 //! What `laptime data` shows, for datasets of every kind.
 
+use laptime_core::Estimate;
 use laptime_data::survey::{
-    ElementType, EpochBytes, Estimate, Format, Least, Link, Memory, Origin, Part, Sides, Survey, Trouble,
+    Amount, ElementType, EpochBytes, Format, Least, Link, Memory, Origin, Part, Sides, Survey, Trouble,
 };
 
 use super::{Style, dataset_text};
 
-fn estimate(mean: f64, share: f64) -> Estimate {
-    Estimate { mean, low: mean * (1.0 - share), high: mean * (1.0 + share), level: 0.95, exact: share == 0.0 }
+fn estimate(mean: f64, share: f64) -> Amount {
+    let (low, high) = (mean * (1.0 - share), mean * (1.0 + share));
+    Amount { estimate: Estimate { mean, low, high, level: 0.95 }, exact: share == 0.0 }
 }
 
-fn part(format: Format, files: u64, bytes: u64, samples: Option<Estimate>) -> Part {
+fn part(format: Format, files: u64, bytes: u64, samples: Option<Amount>) -> Part {
     Part {
         format,
         ending: None,
@@ -35,7 +37,8 @@ fn photos() -> Survey {
         ..part(Format::Images, 1_281_167, 147_897_477_120, Some(estimate(1_279_165.0, 0.001)))
     };
     let other = Part { ending: Some("xml".into()), ..part(Format::Other, 544_546, 553_000_000, None) };
-    let bytes_per_s = Estimate { mean: 1.8e9, low: 1.7e9, high: 1.9e9, level: 0.95, exact: false };
+    let bytes_per_s =
+        Amount { estimate: Estimate { mean: 1.8e9, low: 1.7e9, high: 1.9e9, level: 0.95 }, exact: false };
     Survey {
         schema: "laptime.dataset/1",
         source: "/data/imagenet/train".into(),

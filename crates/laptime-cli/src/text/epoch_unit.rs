@@ -15,10 +15,10 @@ impl EpochUnit {
     /// The largest unit that still tells the typical complete epoch in three digits: one short epoch among
     /// long ones must not turn seconds into microseconds.
     pub(crate) fn of(epochs: &[EpochSummary]) -> Self {
-        let complete = epochs.iter().filter(|epoch| epoch.complete).map(|epoch| epoch.wall_s);
+        let complete = epochs.iter().filter(|epoch| epoch.complete).map(EpochSummary::mean_wall_s);
         let mut walls: Vec<f64> = complete.filter(|wall| wall.is_finite()).collect();
         walls.sort_by(f64::total_cmp);
-        let any = epochs.iter().map(|epoch| epoch.wall_s).fold(0.0, f64::max);
+        let any = epochs.iter().map(EpochSummary::mean_wall_s).fold(0.0, f64::max);
         Self::telling(walls.get(walls.len() / 2).copied().unwrap_or(any))
     }
 
@@ -36,7 +36,7 @@ impl EpochUnit {
 
     /// Decimals that give the longest of these epochs three digits.
     pub(crate) fn decimals(&self, epochs: &[&EpochSummary]) -> usize {
-        self.decimals_of(epochs.iter().map(|epoch| epoch.wall_s).fold(0.0, f64::max))
+        self.decimals_of(epochs.iter().map(|epoch| epoch.mean_wall_s()).fold(0.0, f64::max))
     }
 
     /// Decimals that give this time three digits, seconds.

@@ -119,7 +119,8 @@ fn metric_of(report: &Report) -> Option<String> {
 /// Steps of an epoch, when every complete epoch has as many and none is cut short.
 fn steps_of_every_epoch(report: &Report) -> Option<u64> {
     let first = report.epochs.first()?.steps;
-    report.epochs.iter().all(|epoch| epoch.steps == first && epoch.complete).then_some(first)
+    let is_like_it = |lap: &EpochSummary| lap.steps == first.saturating_mul(lap.count) && lap.complete;
+    report.epochs.iter().all(is_like_it).then_some(first)
 }
 
 /// Which column to give up next. Stages are missed by their share of the time; the numbers are set so that a
@@ -198,6 +199,7 @@ fn lap_name(lap: &EpochSummary) -> String {
     let (first, last) = (units::count(lap.first_step + 1), units::count(lap.last_step()));
     match lap.kind {
         LapKind::Epoch => format!("{}{mark}", lap.index + 1),
+        LapKind::Folded => format!("{}–{}{mark}", lap.index + 1, u64::from(lap.index) + lap.count),
         LapKind::Window if lap.steps < 2 => format!("{first}{mark}"),
         LapKind::Window => format!("{first}–{last}{mark}"),
     }
@@ -224,9 +226,12 @@ fn add_rows(table: &mut Table, epochs: &[&EpochSummary], fits: usize, shown: &[S
         return rows(table, epochs);
     }
     rows(table, &epochs[..ends]);
-    let between = units::count((epochs.len() - 2 * ends) as u64);
-    let laps = if epochs.iter().all(|lap| lap.kind == LapKind::Epoch) { "epochs" } else { "laps" };
-    table.line(format!("    … {between} {laps} between these (--json has all)"), Emphasis::Dim);
+    let between = &epochs[ends..epochs.len() - ends];
+    let count = units::count(between.iter().map(|lap| lap.count).sum());
+    let laps = if epochs.iter().all(|lap| lap.kind != LapKind::Window) { "epochs" } else { "laps" };
+    let folded = between.iter().any(|lap| lap.kind == LapKind::Folded);
+    let all = if folded { "--json --epochs all" } else { "--json" };
+    table.line(format!("    … {count} {laps} between these ({all} has all)"), Emphasis::Dim);
     rows(table, &epochs[epochs.len() - ends..]);
 }
 

@@ -172,8 +172,9 @@ fn data(report: &Report) -> String {
 
 /// Bytes an epoch where all epochs are whole and of one fit; else a mean would mix what differs.
 fn to_the_model(report: &Report) -> String {
-    let (bytes, epochs) = (report.transfer.batch_bytes, report.epochs.len() as u64);
-    let is_whole = |lap: &EpochSummary| lap.complete && lap.kind == LapKind::Epoch;
+    let bytes = report.transfer.batch_bytes;
+    let epochs: u64 = report.epochs.iter().map(|lap| lap.count).sum();
+    let is_whole = |lap: &EpochSummary| lap.complete && lap.kind != LapKind::Window;
     let alike = report.fits.len() == 1 && report.epochs.iter().all(is_whole);
     if alike && epochs > 1 {
         return format!("{} an epoch to the model", units::bytes(bytes / epochs));

@@ -3,6 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use laptime_core::{
+    Anchor, Closing, Event, FitFacts, LaneState, ProcessFacts, Record, RunMeta, StageId, StageTotal, Status,
+    Ticks,
+};
+use laptime_store::{LogWriter, RealDisk};
+
 /// The program, with nothing from the environment that changes what it does.
 pub(crate) fn laptime(folder: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_laptime"));
@@ -85,4 +91,36 @@ pub(crate) fn whole_records(bytes: &[u8]) -> usize {
         records += 1;
     }
     records
+}
+
+/// Writes a finished run of so many epochs of one step into a folder of runs.
+#[allow(dead_code, reason = "not every test file needs such a run")]
+pub(crate) fn write_epochs(root: &Path, epochs: u32) {
+    let id = "20261116T000000Z-0badcafe";
+    let meta = RunMeta { id: id.into(), name: "many".into(), ..RunMeta::default() };
+    std::fs::create_dir_all(root.join(id)).unwrap();
+    std::fs::write(root.join(id).join("run.json"), serde_json::to_vec(&meta).unwrap()).unwrap();
+    std::os::unix::fs::symlink(id, root.join("latest")).unwrap();
+    let mut writer = LogWriter::new(Box::new(RealDisk), &root.join(id), 0);
+    writer.put(&Record::Process(ProcessFacts { ns_per_tick: 1.0, ..ProcessFacts::default() }));
+    writer.put(&Record::Anchor(Anchor { real_ns: 1_790_000_000_000_000_000, ..Anchor::default() }));
+    writer
+        .put(&Record::Fit { fit: 0, facts: FitFacts { epochs: Some(epochs.into()), ..FitFacts::default() } });
+    let (mut now, mut events) = (0, vec![Event::FitBegin { fit: 0, at: Ticks(0) }]);
+    let total = |now, count| Event::Total(StageTotal { stage: StageId::FORWARD, own: Ticks(now), count });
+    for epoch in 0..epochs {
+        events.extend([total(now, epoch.into()), Event::EpochBegin { epoch, at: Ticks(now) }]);
+        let start = Ticks(now);
+        now += 1_000_000 + u64::from(epoch % 7) * 1_000;
+        let loss = Some(1.0 / f64::from(epoch + 1));
+        events.push(Event::Step { start, end: Ticks(now), samples: 32, loss });
+        events.extend([total(now, u64::from(epoch) + 1), Event::EpochEnd { epoch, at: Ticks(now) }]);
+    }
+    events.push(Event::FitEnd { fit: 0, at: Ticks(now) });
+    writer.put_events(0, 0, &events);
+    let totals = vec![StageTotal { stage: StageId::FORWARD, own: Ticks(now), count: epochs.into() }];
+    writer.put(&Record::State(LaneState { at: Ticks(now), totals, ..LaneState::default() }));
+    let closing = Closing { status: Status::Finished, message: None, spans: 0, span_cost_ns: 0.0 };
+    writer.put(&Record::Closed { at: Ticks(now), closing });
+    writer.flush(&Anchor::default());
 }

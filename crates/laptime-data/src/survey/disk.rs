@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use rustix::fs::{Advice, OFlags, fadvise, fstatfs};
 use serde::Serialize;
 
-use super::estimate::{Estimate, LEVEL};
+use super::amount::Amount;
 use super::sized_file::SizedFile;
 use super::watch::Watch;
 
@@ -66,7 +66,7 @@ pub struct Link {
     /// A read of 4 KiB at a random place, the median; opening the file not included.
     pub latency_s: Option<f64>,
     /// Reads of up to 1 MiB at random places of random files, opening them included.
-    pub bytes_per_s: Estimate,
+    pub bytes_per_s: Amount,
     /// Reads at a time that were fastest.
     pub streams: u32,
     /// Where the bytes came from.
@@ -108,7 +108,7 @@ pub(crate) fn measure_link(files: &[SizedFile], watch: &Watch) -> Option<Link> {
 }
 
 /// The mean rate and how far the rounds lie apart; of a single round the interval is not known.
-fn rate(rounds: &[f64]) -> Option<Estimate> {
+fn rate(rounds: &[f64]) -> Option<Amount> {
     let count = rounds.len() as f64;
     let mean = rounds.iter().sum::<f64>() / count;
     // Student's factors at 95 % for 2 to 5 rounds.
@@ -116,13 +116,7 @@ fn rate(rounds: &[f64]) -> Option<Estimate> {
     let variance = rounds.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0);
     let reach = factor * (variance / count).sqrt();
     // A rate is never below a tenth of its mean for want of rounds.
-    Some(Estimate {
-        mean,
-        low: (mean - reach).max(mean / 10.0),
-        high: mean + reach,
-        level: LEVEL,
-        exact: false,
-    })
+    Some(Amount::between((mean - reach).max(mean / 10.0), mean, mean + reach))
 }
 
 /// A stretch of a file.

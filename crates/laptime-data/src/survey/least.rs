@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::estimate::Estimate;
+use super::amount::Amount;
 use super::part::{Part, total};
 use super::{Memory, Survey};
 
@@ -14,7 +14,7 @@ pub struct EpochBytes {
     /// Handed to the program by every pass: what the kernel counts as `rchar`.
     pub files: u64,
     /// Moved to a device; `None` where no part tells its numbers.
-    pub host_to_device: Option<Estimate>,
+    pub host_to_device: Option<Amount>,
 }
 
 impl EpochBytes {

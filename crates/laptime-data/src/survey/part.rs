@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::SurveyOptions;
-use super::estimate::Estimate;
+use super::amount::Amount;
 use super::format::Format;
 use super::group::{Group, Kind};
 use super::pictures::{Pictures, Sides, look_at_pictures};
@@ -30,11 +30,11 @@ pub struct Part {
     /// Bytes that storage delivers when all of them are read: whole pages, and none for holes.
     pub storage_bytes: u64,
     /// Rows or images; `None` where they cannot be told.
-    pub samples: Option<Estimate>,
+    pub samples: Option<Amount>,
     /// Bytes in memory.
-    pub decoded_bytes: Option<Estimate>,
+    pub decoded_bytes: Option<Amount>,
     /// Bytes of the numbers when they are moved to a device.
-    pub device_bytes: Option<Estimate>,
+    pub device_bytes: Option<Amount>,
     /// Columns that hold something else than numbers, which are not counted among those bytes.
     pub other_columns: u64,
     /// Widths and heights of images.
@@ -79,13 +79,13 @@ pub(super) fn measure(
 
 fn columnar(part: Part, group: &Group, options: &SurveyOptions) -> Part {
     let contents = &group.contents;
-    let decoded = Estimate { exact: contents.decoded_exactly, ..Estimate::counted(contents.decoded_bytes) };
+    let decoded = Amount { exact: contents.decoded_exactly, ..Amount::counted(contents.decoded_bytes) };
     let answered = group.files > group.broken;
     Part {
-        samples: answered.then(|| Estimate::counted(contents.rows)),
+        samples: answered.then(|| Amount::counted(contents.rows)),
         decoded_bytes: answered.then_some(decoded),
         device_bytes: answered
-            .then(|| Estimate::counted(contents.numbers.saturating_mul(options.dtype.bytes()))),
+            .then(|| Amount::counted(contents.numbers.saturating_mul(options.dtype.bytes()))),
         other_columns: contents.other_columns,
         ..part
     }
@@ -106,13 +106,13 @@ fn text(
     let before = troubles.count;
     let found = count_rows(&files, options.exact, watch, troubles);
     let broken = troubles.count - before;
-    let rows = found.rows.map(|rows| Estimate { exact: rows.exact && whole, ..rows.times(factor) });
+    let rows = found.rows.map(|rows| Amount { exact: rows.exact && whole, ..rows.times(factor) });
     let device = found.numbers_a_row.zip(rows).map(|(numbers, rows)| rows.times(numbers));
     let device_bytes = device.map(|numbers| numbers.times(options.dtype.bytes() as f64));
     // Text that does not become numbers takes at least its own bytes.
     let decoded_bytes = match device_bytes {
         Some(bytes) if found.other_columns == 0 => Some(bytes),
-        _ => Some(Estimate { exact: false, ..Estimate::counted(part.bytes) }),
+        _ => Some(Amount { exact: false, ..Amount::counted(part.bytes) }),
     };
     let samples = rows.filter(|_| broken < part.files);
     let other_columns = found.other_columns;
@@ -143,6 +143,6 @@ fn images(part: Part, pictures: &Pictures, options: &SurveyOptions) -> Part {
 }
 
 /// The sum over all parts that can tell; `None` if none can.
-pub(super) fn total(parts: &[Part], of: impl Fn(&Part) -> Option<Estimate>) -> Option<Estimate> {
-    parts.iter().filter_map(of).reduce(Estimate::plus)
+pub(super) fn total(parts: &[Part], of: impl Fn(&Part) -> Option<Amount>) -> Option<Amount> {
+    parts.iter().filter_map(of).reduce(Amount::plus)
 }

@@ -1,6 +1,6 @@
 //! What a folder's images decode to, by the headers of all of them or of a fair sample.
 
-use super::estimate::{Estimate, LEVEL, REACH};
+use super::amount::{Amount, REACH};
 use super::image::{ImageHeader, read_image};
 use super::problem::{FileProblem, Troubles};
 use super::sized_file::SizedFile;
@@ -15,13 +15,13 @@ pub(crate) struct Pictures {
     /// Of them, those without a sound header.
     pub(crate) broken: u64,
     /// Files with a sound header among all; `None` where none was looked into.
-    pub(crate) sound: Option<Estimate>,
+    pub(crate) sound: Option<Amount>,
     /// Bytes of all images when decoded.
-    pub(crate) decoded_bytes: Option<Estimate>,
+    pub(crate) decoded_bytes: Option<Amount>,
     /// Values of all images: width x height x channels.
-    pub(crate) values: Option<Estimate>,
+    pub(crate) values: Option<Amount>,
     /// Channels of an image, the mean.
-    pub(crate) channels: Option<Estimate>,
+    pub(crate) channels: Option<Amount>,
     /// The smallest and the largest width and height that were seen.
     pub(crate) sides: Option<Sides>,
 }
@@ -56,7 +56,7 @@ pub(crate) fn look_at_pictures(
     }
     let looked = Looked { headers, looked_into, files };
     let sound = looked.sound();
-    let each = |sum: Estimate| Some(sum.times(1.0 / sound?.mean.max(1.0)));
+    let each = |sum: Amount| Some(sum.times(1.0 / sound?.mean.max(1.0)));
     Pictures {
         looked_into,
         broken: looked_into - looked.headers.len() as u64,
@@ -87,10 +87,10 @@ impl Looked {
 
     /// Files with a sound header among all, with Wilson's interval: a sample without a broken file does not mean
     /// that there is none.
-    fn sound(&self) -> Option<Estimate> {
+    fn sound(&self) -> Option<Amount> {
         let (sound, broken) = (self.headers.len() as u64, self.looked_into - self.headers.len() as u64);
         if self.is_all() {
-            return Some(Estimate::counted(sound));
+            return Some(Amount::counted(sound));
         }
         let (looked, files) = (self.looked_into as f64, self.files as f64);
         let (share, draws) = (sound as f64 / looked, looked / self.unseen());
@@ -101,14 +101,14 @@ impl Looked {
         let mean = share * files;
         let low = ((middle - reach) * files).clamp(sound as f64, mean);
         let high = ((middle + reach) * files).min(files - broken as f64).max(mean);
-        (self.looked_into > 0).then_some(Estimate { mean, low, high, level: LEVEL, exact: false })
+        (self.looked_into > 0).then_some(Amount::between(low, mean, high))
     }
 
     /// The sum over all files from the mean over some; a broken one adds nothing and stands for others like it.
-    fn total(&self, of: fn(&ImageHeader) -> u64) -> Option<Estimate> {
+    fn total(&self, of: fn(&ImageHeader) -> u64) -> Option<Amount> {
         let seen = self.headers.iter().map(of).fold(0_u64, u64::saturating_add);
         if self.is_all() {
-            return Some(Estimate::counted(seen));
+            return Some(Amount::counted(seen));
         }
         let (looked, files) = (self.looked_into as f64, self.files as f64);
         let mean = seen as f64 / looked;
@@ -116,7 +116,7 @@ impl Looked {
         let squares = self.headers.iter().map(|header| (of(header) as f64 - mean).powi(2)).sum::<f64>();
         let variance = (squares + broken * mean * mean) / (looked - 1.0);
         let error = files * (variance / looked * self.unseen()).sqrt();
-        (self.headers.len() > 1).then(|| Estimate::with_error(mean * files, error, seen as f64))
+        (self.headers.len() > 1).then(|| Amount::with_error(mean * files, error, seen as f64))
     }
 }
 

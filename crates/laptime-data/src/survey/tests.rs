@@ -38,7 +38,7 @@ fn images_with_labels_beside_them_are_samples_once() {
     fs::write(folder.path().join("README.md"), "about").unwrap();
     let survey = survey(folder.path());
     assert_eq!(survey.format, Some(Format::Images));
-    assert_eq!(survey.samples, Some(Estimate::counted(10)));
+    assert_eq!(survey.samples, Some(Amount::counted(10)));
     assert_eq!((survey.files, survey.parts.len(), survey.trouble_count), (12, 3, 0));
     assert_eq!(survey.sample_bytes_decoded, Some(600.0));
     let label_bytes = 2.0 * 4.0;
@@ -72,8 +72,8 @@ fn more_images_than_are_looked_into_are_estimated_with_an_interval() {
     assert!(!samples.exact && samples.mean == 1_500.0 && samples.high == 1_500.0, "{samples:?}");
     assert!((1_480.0..1_500.0).contains(&samples.low), "{samples:?}");
     let exact = survey_exactly(folder.path());
-    assert_eq!(exact.decoded_bytes, Some(Estimate::counted(truth)));
-    assert_eq!(exact.samples, Some(Estimate::counted(1_500)));
+    assert_eq!(exact.decoded_bytes, Some(Amount::counted(truth)));
+    assert_eq!(exact.samples, Some(Amount::counted(1_500)));
 }
 
 fn survey_exactly(folder: &Path) -> Survey {
@@ -92,14 +92,14 @@ fn broken_images_are_counted_and_those_in_a_sample_stand_for_others() {
     let part = &sampled.parts[0];
     assert!((500..=1_000).contains(&part.looked_into), "{part:?}");
     assert!(part.broken > 0 && part.broken == sampled.trouble_count, "{part:?}");
-    let holds = |estimate: Estimate, truth: f64| {
+    let holds = |estimate: Amount, truth: f64| {
         !estimate.exact && (estimate.low..=estimate.high).contains(&truth) && estimate.high < truth * 1.1
     };
     assert!(holds(sampled.samples.unwrap(), 2_700.0), "{:?}", sampled.samples);
     let exact = survey_exactly(folder.path());
     let truth = exact.decoded_bytes.unwrap();
     assert!(truth.exact && holds(sampled.decoded_bytes.unwrap(), truth.mean), "{:?}", sampled.decoded_bytes);
-    assert_eq!((exact.samples, exact.parts[0].broken), (Some(Estimate::counted(2_700)), 300));
+    assert_eq!((exact.samples, exact.parts[0].broken), (Some(Amount::counted(2_700)), 300));
     assert_eq!((exact.parts[0].looked_into, exact.trouble_count), (3_000, 300));
 }
 
@@ -110,7 +110,7 @@ fn text_in_many_files_counts_each_without_its_header() {
         fs::write(folder.path().join(format!("{index}.csv")), "x,y\n1,\"a\nb\"\n\n2,c").unwrap();
     }
     let survey = survey(folder.path());
-    assert_eq!(survey.samples, Some(Estimate::counted(60)));
+    assert_eq!(survey.samples, Some(Amount::counted(60)));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn rows_beside_large_files_that_end_without_a_line_end_are_estimated() {
     assert!(!rows.exact && (rows.low..=rows.high).contains(&4_000_002.0), "{rows:?}");
     let options = SurveyOptions { exact: true, ..OPTIONS };
     let exact = Survey::of(&[folder.path().to_owned()], &options, &Watch::default());
-    assert_eq!(exact.samples, Some(Estimate::counted(4_000_002)));
+    assert_eq!(exact.samples, Some(Amount::counted(4_000_002)));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn links_are_followed_once_and_loops_are_told() {
     symlink(inner.join("x.npy"), folder.path().join("linked.npy")).unwrap();
     let survey = survey(folder.path());
     assert_eq!((survey.files, survey.folders), (2, 3));
-    assert_eq!(survey.samples, Some(Estimate::counted(16)));
+    assert_eq!(survey.samples, Some(Amount::counted(16)));
     assert_eq!(survey.trouble_count, 3);
     assert!(problems(&survey).contains(&"leads to a folder that is counted already"));
     assert!(problems(&survey).contains(&"is a link to nothing"));
@@ -164,10 +164,10 @@ fn hostile_and_broken_files_are_told_and_the_others_counted() {
     assert_eq!(survey.files, 9);
     assert_eq!(survey.trouble_count, 5, "{:?}", survey.troubles);
     let npy = survey.parts.iter().find(|part| part.format == Format::Npy).unwrap();
-    assert_eq!((npy.samples, npy.broken), (Some(Estimate::counted(8)), 1));
+    assert_eq!((npy.samples, npy.broken), (Some(Amount::counted(8)), 1));
     let images = survey.parts.iter().find(|part| part.format == Format::Images).unwrap();
-    assert_eq!((images.samples, images.broken), (Some(Estimate::counted(1)), 1));
-    assert_eq!(images.decoded_bytes, Some(Estimate::counted(300)));
+    assert_eq!((images.samples, images.broken), (Some(Amount::counted(1)), 1));
+    assert_eq!(images.decoded_bytes, Some(Amount::counted(300)));
 }
 
 #[test]

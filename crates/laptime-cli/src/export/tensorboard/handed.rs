@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use laptime_analyse::EpochSummary;
 
-/// How many epochs of each fit have been handed on.
+/// How many epochs of each fit have been handed on. A growing run may fold what was already handed on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Handed {
-    of_fit: BTreeMap<u32, usize>,
+    of_fit: BTreeMap<u32, u64>,
 }
 
 impl Handed {
@@ -21,9 +21,13 @@ impl Handed {
     ) -> Result<(), E> {
         for of_fit in epochs.chunk_by(|one, next| one.fit == next.fit) {
             let handed = self.of_fit.entry(of_fit[0].fit).or_default();
-            for epoch in of_fit.iter().skip(*handed).take_while(|epoch| ready(epoch)) {
-                take(epoch)?;
-                *handed += 1;
+            let mut known = 0;
+            for epoch in of_fit.iter().take_while(|epoch| ready(epoch)) {
+                known += epoch.count;
+                if known > *handed {
+                    take(epoch)?;
+                    *handed = known;
+                }
             }
         }
         Ok(())
@@ -57,6 +61,17 @@ mod tests {
         assert_eq!(hand_on(&mut handed, &epochs), []);
         epochs.last_mut().unwrap().settled = true;
         assert_eq!(hand_on(&mut handed, &epochs), all[all.len() - 1..]);
+    }
+
+    #[test]
+    fn folded_epochs_are_handed_on_only_where_some_of_them_are_new() {
+        let epoch =
+            |index, count| EpochSummary { fit: 0, index, count, ..sample::several().epochs[0].clone() };
+        let mut handed = Handed::default();
+        let singles = [epoch(0, 1), epoch(1, 1), epoch(2, 1)];
+        assert_eq!(hand_on(&mut handed, &singles), [(0, 0), (0, 1), (0, 2)]);
+        let folded = [epoch(0, 1), epoch(1, 2), epoch(3, 2), epoch(5, 1)];
+        assert_eq!(hand_on(&mut handed, &folded), [(0, 3), (0, 5)]);
     }
 
     #[test]

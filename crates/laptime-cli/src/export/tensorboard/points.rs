@@ -5,16 +5,16 @@ use laptime_core::units;
 
 /// The epochs of a run, and its fits without epochs every 10 s, fit by fit.
 pub(super) fn points(report: &Report) -> Vec<&EpochSummary> {
-    let epochs = report.epochs.iter().filter(|lap| lap.kind == LapKind::Epoch);
+    let epochs = report.epochs.iter().filter(|lap| lap.kind != LapKind::Window);
     let mut points: Vec<&EpochSummary> = epochs.chain(&report.stretches).collect();
     points.sort_by_key(|point| point.fit);
     points
 }
 
-/// Where on the axis a point is: the number of its epoch, or the steps so far.
+/// Where on the axis a point is: the number of its epoch, the last one of folded ones, or the steps so far.
 pub(super) fn step(point: &EpochSummary) -> u64 {
     match point.kind {
-        LapKind::Epoch => u64::from(point.index),
+        LapKind::Epoch | LapKind::Folded => u64::from(point.index) + point.count - 1,
         LapKind::Window => point.last_step(),
     }
 }
@@ -32,7 +32,7 @@ impl Counted {
     /// Counts one more.
     pub(super) fn add(&mut self, point: &EpochSummary) {
         match point.kind {
-            LapKind::Epoch => self.epochs += 1,
+            LapKind::Epoch | LapKind::Folded => self.epochs += point.count,
             LapKind::Window => self.stretches += 1,
         }
     }

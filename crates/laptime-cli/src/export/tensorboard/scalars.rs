@@ -17,18 +17,19 @@ pub(super) fn moment(epoch: &EpochSummary) -> Option<f64> {
     epoch.ended_unix_s.filter(|_| epoch.complete)
 }
 
-/// Everything known of an epoch that came to its end; of steps without epochs, the times of a mean step.
+/// Everything known of an epoch that came to its end; of folded epochs the times of a mean one, of steps without
+/// epochs those of a mean step.
 pub(super) fn scalars(epoch: &EpochSummary) -> Vec<Scalar> {
     let waited = epoch.stages.get("data_wait");
     let wait_share = waited.filter(|_| epoch.wall_s > 0.0).map(|waited| waited / epoch.wall_s);
     let (name, times) = match epoch.kind {
-        LapKind::Epoch => ("epoch_time_s", 1.0),
+        LapKind::Epoch | LapKind::Folded => ("epoch_time_s", epoch.count as f64),
         LapKind::Window => ("step_time_s", epoch.steps as f64),
     };
     let known = [
         (name, Some(epoch.wall_s / times)),
         // An epoch that nothing evaluated has no time of evaluation, rather than one of zero.
-        ("evaluate_s", Some(epoch.evaluate_s).filter(|seconds| *seconds > 0.0)),
+        ("evaluate_s", Some(epoch.evaluate_s / epoch.count as f64).filter(|seconds| *seconds > 0.0)),
         ("samples_per_s", epoch.samples_per_s),
         ("tokens_per_s", epoch.tokens_per_s),
         ("data_wait_share", wait_share),

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::estimate::{Estimate, REACH};
+use super::super::amount::{Amount, REACH};
 use super::super::problem::{FileProblem, Troubles};
 use super::super::sized_file::SizedFile;
 use super::super::stored::{Stored, StoredFile};
@@ -45,7 +45,7 @@ const PIECE_BYTES: usize = 256 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextRows {
     /// `None` when it was stopped before anything could be told.
-    pub(crate) rows: Option<Estimate>,
+    pub(crate) rows: Option<Amount>,
     /// Numbers in a row and other columns beside them, by the first rows; `None` where lines have no columns.
     pub(crate) numbers_a_row: Option<f64>,
     pub(crate) other_columns: u64,
@@ -57,7 +57,7 @@ pub(crate) fn count_rows(files: &TextFiles, exact: bool, watch: &Watch, troubles
     let mut reading =
         Reading { files, watch, troubles, dialects: HashMap::new(), read_bytes: 0, quotes: false };
     let rows = if exact || files.bytes() <= COUNTED_BYTES {
-        reading.count_all().map(Estimate::counted)
+        reading.count_all().map(Amount::counted)
     } else {
         reading.estimate()
     };
@@ -151,7 +151,7 @@ impl Reading<'_> {
         self.watch.read(bytes);
     }
 
-    fn estimate(&mut self) -> Option<Estimate> {
+    fn estimate(&mut self) -> Option<Amount> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.files.bytes());
         let budget = (self.files.bytes() / MOST_SHARE).min(MOST_BYTES);
         let mut block_bytes = BLOCK_BYTES;
@@ -173,7 +173,7 @@ impl Reading<'_> {
         }
         let bytes = self.files.bytes() as f64;
         let headers = self.headers();
-        Some(Estimate::with_error(all.density * bytes - headers, all.variance.sqrt() * bytes, 0.0))
+        Some(Amount::with_error(all.density * bytes - headers, all.variance.sqrt() * bytes, 0.0))
     }
 
     /// Headers of the files that are sampled, judged by those that were looked into.

@@ -1,9 +1,7 @@
 //! What a report says of hot functions.
 
-use laptime_core::ProfileTrouble;
+use laptime_core::{Estimate, ProfileTrouble};
 use serde::Serialize;
-
-use crate::report::Estimate;
 
 /// The functions that take the stages, as samples of the stacks show them.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,0 +1,38 @@
+//! Goal: the loss or accuracy that a fit was to end at.
+
+use laptime_core::{FitFacts, Metric};
+
+/// The settings that name a goal, with the metrics that are held against it: held-out rows before others.
+const GOALS: [(&str, [Metric; 2]); 2] = [
+    ("until_loss", [Metric::ValidationLoss, Metric::Loss]),
+    ("until_accuracy", [Metric::ValidationAccuracy, Metric::Accuracy]),
+];
+
+/// A loss of at most, or an accuracy of at least, some value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Goal {
+    /// The value to reach.
+    pub(crate) value: f64,
+    /// What is held against it: of held-out rows where that is measured, else of the training's.
+    pub(crate) metrics: [Metric; 2],
+}
+
+impl Goal {
+    /// The goal that a fit's settings name; `None` without one.
+    pub(crate) fn of(facts: &FitFacts) -> Option<Self> {
+        GOALS.into_iter().find_map(|(setting, metrics)| {
+            let value: f64 = facts.settings.get(setting)?.parse().ok()?;
+            Some(Self { value, metrics })
+        })
+    }
+
+    /// Whether less is better.
+    pub(crate) fn is_loss(&self) -> bool {
+        matches!(self.metrics[1], Metric::Loss)
+    }
+
+    /// Whether a value is good enough.
+    pub(crate) fn is_met_by(&self, found: f64) -> bool {
+        if self.is_loss() { found <= self.value } else { found >= self.value }
+    }
+}
