@@ -7,12 +7,13 @@ use std::fs;
 use std::path::Path;
 
 /// What each crate may depend on; anything else fails.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("laptime-core", &[]),
     ("laptime-store", &["laptime-core"]),
     ("laptime-record", &["laptime-core", "laptime-store"]),
     ("laptime-analyse", &["laptime-core"]),
     ("laptime-profile", &["laptime-core", "laptime-store"]),
+    ("laptime-launch", &["laptime-core", "laptime-profile", "laptime-record", "laptime-store"]),
     ("laptime-data", &["laptime-core", "laptime-record"]),
     ("laptime-train", &["laptime-core", "laptime-data", "laptime-record"]),
     (
@@ -21,6 +22,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
             "laptime-analyse",
             "laptime-core",
             "laptime-data",
+            "laptime-launch",
             "laptime-profile",
             "laptime-record",
             "laptime-store",
@@ -33,7 +35,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
             "laptime-analyse",
             "laptime-cli",
             "laptime-core",
-            "laptime-data",
+            "laptime-launch",
             "laptime-record",
             "laptime-store",
         ],
@@ -42,8 +44,8 @@ const ALLOWED: [(&str, &[&str]); 10] = [
 ];
 
 /// Dependencies that must never reach the process that is recorded.
-const NOT_IN_THE_RECORDED_PROCESS: [&str; 8] =
-    ["clap", "indicatif", "tokio", "axum", "reqwest", "burn", "rayon", "laptime-profile"];
+const NOT_IN_THE_RECORDED_PROCESS: [&str; 9] =
+    ["clap", "indicatif", "tokio", "axum", "reqwest", "burn", "rayon", "laptime-profile", "laptime-launch"];
 
 fn crates_folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

@@ -4,7 +4,9 @@ mod counter;
 mod event;
 mod fit;
 mod gauge;
+mod machine;
 mod metric;
+pub mod proc;
 mod profile;
 mod record;
 mod run;
@@ -17,6 +19,7 @@ pub use counter::Counter;
 pub use event::Event;
 pub use fit::FitFacts;
 pub use gauge::{Gauge, Sample};
+pub use machine::MachineReading;
 pub use metric::Metric;
 pub use profile::{
     CallNode, ProfileCost, ProfileFacts, ProfileRecord, ProfileTrouble, SampledFunction, SampledProcess,
