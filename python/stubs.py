@@ -30,6 +30,7 @@ TYPES = {
     "counter": "str",
     "counts_rows": "bool",
     "dir": "str | os.PathLike[str] | None",
+    "disabled": "bool | None",
     "every_epoch": "bool",
     "facts": "dict[str, object] | None",
     "folder": "str",
@@ -54,6 +55,7 @@ TYPES = {
     "optimizer": "object",
     "options": "dict[str, object] | None",
     "pass_id": "int",
+    "quiet": "bool | None",
     "run": "str | None",
     "sample_count": "int",
     "samples": "int | Callable[[T], int] | None",
@@ -79,6 +81,8 @@ OWN_TYPES = {
     ("begin_training", "facts"): "dict[str, object]",
     ("fit_update", "facts"): "dict[str, object]",
     ("late_step", "samples"): "int",
+    ("settings", "name"): "str | None",
+    ("switched", "value"): "str",
 }
 RETURNS = {
     "ask": "int",
@@ -110,10 +114,12 @@ RETURNS = {
     "rank": "int",
     "run_folder": "str | None",
     "run_to_join": "str | None",
+    "settings": "tuple[str | None, str | None, bool, bool]",
     "show_run": "tuple[str, str, str]",
     "summarize_run": "tuple[str, str, str]",
     "stage_id": "int",
     "start": "bool",
+    "switched": "bool | None",
     "take_batch": "int",
     "training_loader": "int | None",
 }

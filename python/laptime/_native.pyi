@@ -276,6 +276,14 @@ def run_to_join() -> str | None:
 def see_activity() -> None:
     """An evaluation without a loader, or a checkpoint, has ended."""
 
+def settings(
+    dir: str | os.PathLike[str] | None,
+    name: str | None,
+    quiet: bool | None,
+    disabled: bool | None,
+) -> tuple[str | None, str | None, bool, bool]:
+    """Directory, name, quiet and disabled, given these."""
+
 def show_run(
     run: str | None = None,
     dir: str | os.PathLike[str] | None = None,
@@ -290,6 +298,9 @@ def start(options: dict[str, object] | None = None) -> bool:
 
 def summarize_run(folder: str) -> tuple[str, str, str]:
     """The run in a folder, as far as it is recorded: the folder, its report as JSON and the summary as text."""
+
+def switched(value: str) -> bool | None:
+    """Whether a variable's value means on or off; `None` for an empty one."""
 
 def take_batch(iterator: object, batch: object, /) -> int:
     """A batch has come; says whether its samples are still to be counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-_OFF = {"", "0", "false", "no", "off"}
+from laptime import _native
 
 
 class Settings:
@@ -26,57 +26,9 @@ def settings(
     quiet: bool | None = None,
     disabled: bool | None = None,
 ) -> Settings:
-    """The settings in force, given these arguments."""
-    told = _from_file() | _from_environment()
-    arguments = {"dir": dir, "name": name, "quiet": quiet, "disabled": disabled}
-    told |= {key: value for key, value in arguments.items() if value is not None}
-    folder = told.get("dir")
-    return Settings(
-        dir=None if folder is None else os.fspath(folder),
-        name=str(told.get("name", "")),
-        quiet=bool(told.get("quiet", False)),
-        disabled=bool(told.get("disabled", False)),
-    )
-
-
-def _from_environment() -> dict[str, object]:
-    told: dict[str, object] = {}
-    for key in ("dir", "name"):
-        if value := os.environ.get(f"LAPTIME_{key.upper()}"):
-            told[key] = value
-    for key in ("quiet", "disabled"):
-        if value := os.environ.get(f"LAPTIME_{key.upper()}"):
-            told[key] = value.strip().lower() not in _OFF
-    return told
-
-
-def _from_file() -> dict[str, object]:
-    """`[tool.laptime]` of the nearest pyproject.toml; a broken file is another tool's to complain about."""
-    try:
-        folder, parent = None, os.getcwd()
-        while folder != parent:
-            folder, parent = parent, os.path.dirname(parent)
-            path = os.path.join(folder, "pyproject.toml")
-            if os.path.isfile(path):
-                return _table(path)
-    except (OSError, ValueError, AttributeError):
-        pass
-    return {}
-
-
-def _table(path: str) -> dict[str, object]:
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    if "laptime" not in text:
-        return {}
-    import tomllib  # Costs milliseconds, and few projects have the table.
-
-    table = tomllib.loads(text).get("tool", {}).get("laptime", {})
-    kinds = {"dir": str, "name": str, "quiet": bool, "disabled": bool}
-    told = {key: table[key] for key, kind in kinds.items() if isinstance(table.get(key), kind)}
-    if not told.get("dir"):
-        told.pop("dir", None)
-    else:
-        # A path in a file is meant from where the file is.
-        told["dir"] = os.path.join(os.path.dirname(path), told["dir"])
-    return told
+    """The settings in force, given these arguments: those that `laptime run` goes by too."""
+    # Whatever is passed where a text or a switch belongs must not end the training.
+    text = None if name is None else str(name)
+    switches = (None if value is None else bool(value) for value in (quiet, disabled))
+    folder, text, is_quiet, is_disabled = _native.settings(dir, text, *switches)
+    return Settings(folder, text or "", is_quiet, is_disabled)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 from conftest import Script
 
+import laptime
+from laptime import _native
 from laptime._settings import settings
 
 
@@ -39,6 +42,37 @@ def test_arguments_beat_environment_beat_file(
 def test_a_file_that_says_nothing_useful_is_passed_over(tmp_path: Path, content: str) -> None:
     (tmp_path / "pyproject.toml").write_text(content)
     assert settings().name == ""
+
+
+def test_an_empty_variable_is_as_good_as_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = '[tool.laptime]\nname = "file"\ndir = "runs"\nquiet = true\ndisabled = true\n'
+    (tmp_path / "pyproject.toml").write_text(table)
+    for key in ("DIR", "NAME", "QUIET", "DISABLED"):
+        monkeypatch.setenv(f"LAPTIME_{key}", "")
+    found = settings()
+    assert (found.name, found.quiet, found.disabled) == ("file", True, True)
+    assert found.dir == str(tmp_path / "runs")
+
+
+def test_what_is_passed_need_not_be_of_its_kind() -> None:
+    assert settings(name=3, quiet=1).name == "3"  # type: ignore[arg-type]
+    assert settings(name=3, quiet=1).quiet is True  # type: ignore[arg-type]
+
+
+def test_the_same_words_mean_on_and_off_in_the_start_up_file() -> None:
+    source = (Path(laptime.__file__).parent / "_hook" / "sitecustomize.py").read_text()
+    named = {node.targets[0].id: node for node in ast.parse(source).body if _is_name(node)}
+    words = ast.literal_eval(named["OFF"].value)
+    assert [_native.switched(word) for word in words if word] == [False] * (len(words) - 1)
+    assert "" in words and _native.switched(" ") is None
+    for word in ("1", "yes", "on", "TRUE"):
+        assert _native.switched(word) and word.lower() not in words
+
+
+def _is_name(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
 
 
 def test_disabled_records_nothing(script: Script) -> None:

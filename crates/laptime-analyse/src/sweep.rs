@@ -25,7 +25,7 @@ pub use estimate::Repeated;
 pub use findings::{SweepFinding, value_text};
 pub use frontier::trained_s;
 pub use laws::{SweepFit, Time};
-pub use machine::{MachineDuring, MachineReading, Taint};
+pub use machine::{MachineDuring, Taint};
 pub use plan::{Goal, Parameter, Plan, Target, TargetMetric, Value};
 pub use repeat::{Measured, Moment, Outcome, Repeat};
 pub use schedule::{Turn, next_turn, time_left_s};

@@ -12,8 +12,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-
-use crate::settings;
+use laptime_launch::runs_folder;
 
 pub(crate) use data::DataArgs;
 pub(crate) use export::{ExportArgs, ExportFormat};
@@ -94,8 +93,8 @@ pub(crate) struct Place {
 
 impl Place {
     /// The folder: the option, else the variable LAPTIME_DIR, else what pyproject.toml says, else `.laptime`.
-    pub(crate) fn folder(&self, laptime_dir: Option<OsString>) -> PathBuf {
-        settings::folder(self.dir.clone(), laptime_dir, settings::project_folder())
+    pub(crate) fn folder(&self) -> PathBuf {
+        runs_folder(self.dir.clone())
     }
 }
 

@@ -8,7 +8,6 @@ mod export;
 mod failure;
 mod live;
 mod screen;
-mod settings;
 mod shown_run;
 mod study;
 mod text;
@@ -16,10 +15,11 @@ mod text;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+pub use laptime_launch::keep_broken_pipes_silent;
+use laptime_launch::{Ended, end_like};
 use laptime_record::ProgramStart;
 
 use args::{Args, Command, Stop};
-pub use command::run::keep_broken_pipes_silent;
 use screen::Screen;
 
 pub use export::tensorboard::{EpochFeed, EpochPoint};
@@ -32,7 +32,7 @@ enum Ending {
     /// Stopped by Ctrl-C or a request to end, after what was done so far was shown.
     Interrupted,
     /// A command was run that ended so; laptime ends like it.
-    Like(command::run::Ended),
+    Like(Ended),
 }
 
 /// Runs a command line; `began` is where the program did.
@@ -53,7 +53,7 @@ pub fn exit_code_of(began: &ProgramStart, command_line: impl IntoIterator<Item =
         Ok(Ending::Done) => 0,
         // What a shell reports for a command that Ctrl-C ended.
         Ok(Ending::Interrupted) => 130,
-        Ok(Ending::Like(ended)) => command::run::end_like(ended),
+        Ok(Ending::Like(ended)) => end_like(ended),
         Err(failure) => {
             screen.error(&failure);
             failure.exit

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use laptime_analyse::Report;
+use laptime_launch::runs_folder;
 use laptime_store::{Catalogue, Selected, StoreError, salvage_rings};
 
 use crate::args::ColorChoice;
@@ -23,16 +24,14 @@ pub struct ShownRun {
     pub text: String,
 }
 
-/// The run that is meant, or the latest, of those in a folder (`LAPTIME_DIR`, else `.laptime`); with every epoch,
+/// The run that is meant, or the latest, of those in a folder, or in the one that settings name; with every epoch,
 /// or with neighbours folded where there are very many.
 ///
 /// # Errors
 /// When there is no such run, or it cannot be read.
 pub fn show_run(root: Option<&Path>, run: Option<&str>, every_epoch: bool) -> Result<ShownRun, StoreError> {
     salvage_rings();
-    let variable = || std::env::var_os("LAPTIME_DIR").filter(|dir| !dir.is_empty());
-    let root = root.map(Path::to_owned).or_else(|| variable().map(PathBuf::from));
-    let catalogue = Catalogue::at(root.unwrap_or_else(|| PathBuf::from(".laptime")));
+    let catalogue = Catalogue::at(runs_folder(root.map(Path::to_owned)));
     let entry = catalogue.find(run.map_or(Selected::Latest, Selected::Named))?;
     shown(entry.path, report_text, every_epoch)
 }

@@ -12,12 +12,13 @@ use std::process::Command;
 use modules::{cycles, graph};
 
 /// What each crate may depend on; anything else fails.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("laptime-core", &[]),
     ("laptime-store", &["laptime-core"]),
     ("laptime-record", &["laptime-core", "laptime-store"]),
     ("laptime-analyse", &["laptime-core"]),
     ("laptime-profile", &["laptime-core", "laptime-store"]),
+    ("laptime-launch", &["laptime-core", "laptime-profile", "laptime-record", "laptime-store"]),
     ("laptime-data", &["laptime-core", "laptime-record"]),
     ("laptime-train", &["laptime-core", "laptime-data", "laptime-record"]),
     (
@@ -26,6 +27,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
             "laptime-analyse",
             "laptime-core",
             "laptime-data",
+            "laptime-launch",
             "laptime-profile",
             "laptime-record",
             "laptime-store",
@@ -38,7 +40,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
             "laptime-analyse",
             "laptime-cli",
             "laptime-core",
-            "laptime-data",
+            "laptime-launch",
             "laptime-record",
             "laptime-store",
         ],

@@ -60,7 +60,16 @@ fn licence<'a>(words: &'a [&'a str], allowed: &BTreeSet<String>) -> (bool, &'a [
 /// Everything that is built here, as `name version (source)|licence`; the lock file names more.
 fn built() -> String {
     let tree = Command::new(env!("CARGO"))
-        .args(["tree", "--workspace", "--locked", "--offline", "--edges", "normal,build,dev", "--prefix", "none"])
+        .args([
+            "tree",
+            "--workspace",
+            "--locked",
+            "--offline",
+            "--edges",
+            "normal,build,dev",
+            "--prefix",
+            "none",
+        ])
         .args(["--format", "{p}|{l}"])
         .current_dir(workspace())
         .output()

@@ -429,6 +429,27 @@ fn what_is_typed_beats_the_environment_which_beats_the_file() {
 }
 
 #[test]
+fn the_nearest_project_file_counts_also_in_a_folder_below_it() {
+    let folder = folder();
+    let inner = folder.path().join("src/train");
+    fs::create_dir_all(&inner).unwrap();
+    fs::write(folder.path().join("pyproject.toml"), "[tool.laptime]\ndir = \"kept\"\nquiet = true\n")
+        .unwrap();
+    let go = |disabled: &str| {
+        let mut command = laptime(&inner);
+        command.args(["run", "--", "true"]).env("LAPTIME_DIR", "").env("LAPTIME_DISABLED", disabled);
+        text(&command.output().unwrap().stderr)
+    };
+    assert_eq!(go(""), "");
+    assert_eq!(runs(&folder.path().join("kept")).len(), 1);
+    assert_eq!(go("off"), "");
+    assert_eq!(runs(&folder.path().join("kept")).len(), 2);
+    assert_eq!(go("on"), "");
+    assert_eq!(runs(&folder.path().join("kept")).len(), 2);
+    assert!(!inner.join(".laptime").exists());
+}
+
+#[test]
 fn the_command_learns_of_its_run_and_its_pythons_of_the_hooks() {
     let folder = folder();
     let script = "echo $LAPTIME_RUN; echo $LAPTIME_BEGAN; echo $LAPTIME_HOOKS; echo $PYTHONPATH; \

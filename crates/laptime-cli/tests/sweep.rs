@@ -254,8 +254,39 @@ fn what_a_repeat_leaves_behind_is_ended() {
     let told = done(sweep(folder.path(), "-q -p x=1 --repeats 1", script));
     assert_eq!(told.code, Some(0), "{}", told.err);
     for pid in fs::read_to_string(folder.path().join("left1")).unwrap().lines() {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{pid} still runs: {stat}");
+        assert!(has_ended(pid), "{pid} still runs");
+    }
+}
+
+#[test]
+fn a_sweep_killed_with_9_leaves_nothing_of_its_repeat_running() {
+    let folder = tempfile::tempdir().unwrap();
+    // Its own process, a child in another session, and a child of that.
+    let script = "setsid sh -c 'sleep 1000 & echo $! >> started; wait' & echo $! >> started; \
+                  sleep 1000 & echo $! >> started; echo $$ >> started; wait; : {x}";
+    let mut command = sweep(folder.path(), "-q -p x=1 --repeats 1", script);
+    let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let started = || -> Vec<String> {
+        let pids = fs::read_to_string(folder.path().join("started")).unwrap_or_default();
+        pids.lines().map(str::to_owned).collect()
+    };
+    until("the repeat has started everything", || started().len() == 4);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    until("nothing of it runs any more", || started().iter().all(|pid| has_ended(pid)));
+}
+
+fn has_ended(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.is_empty() || stat.contains(") Z ")
+}
+
+/// Waits for something that takes moments, and fails when it takes two seconds.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begin = std::time::Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(2), "not within two seconds: {what}");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -6,7 +6,9 @@ mod event;
 mod fit;
 mod gauge;
 mod lane;
+mod machine;
 mod metric;
+pub mod proc;
 mod profile;
 mod record;
 mod run;
@@ -21,6 +23,7 @@ pub use event::Event;
 pub use fit::FitFacts;
 pub use gauge::{Gauge, Sample};
 pub use lane::{LaneState, OpenStage, StageTotal};
+pub use machine::MachineReading;
 pub use metric::Metric;
 pub use profile::{
     CallNode, ProfileCost, ProfileFacts, ProfileRecord, ProfileTrouble, SampledFunction, SampledProcess,

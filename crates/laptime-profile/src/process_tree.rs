@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use laptime_core::proc::numbers;
 use laptime_store::process_start;
 
 /// Processes that are followed at most.
@@ -49,11 +50,7 @@ impl ProcessTree {
 fn children(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists.flat_map(|list| numbers(&list)).collect()
-}
-
-fn numbers(list: &str) -> Vec<u32> {
-    list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    lists.flat_map(|list| numbers(&list).collect::<Vec<u32>>()).collect()
 }
 
 #[cfg(test)]

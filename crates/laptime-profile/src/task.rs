@@ -8,6 +8,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
+use laptime_core::proc::thread_state;
+
 /// The threads of one process; each file is opened once and read again and again, which is cheaper.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
@@ -22,7 +24,7 @@ impl Tasks {
         }
         let mut text = [0; 128];
         let read = self.files.get(&tid)?.read_at(&mut text, 0);
-        let state = read.ok().and_then(|length| state_in(text.get(..length)?));
+        let state = read.ok().and_then(|length| thread_state(text.get(..length)?));
         if state.is_none() {
             self.files.remove(&tid);
         }
@@ -33,13 +35,6 @@ impl Tasks {
     pub(crate) fn keep(&mut self, alive: impl Fn(u32) -> bool) {
         self.files.retain(|tid, _| alive(*tid));
     }
-}
-
-/// The letter after the name, which stands in brackets and may itself hold brackets.
-fn state_in(stat: &[u8]) -> Option<u8> {
-    let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let state = *stat.get(end + 2)?;
-    (!matches!(state, b'Z' | b'X')).then_some(state)
 }
 
 /// CPU time of the calling thread.
@@ -53,13 +48,6 @@ pub(crate) fn thread_cpu() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_state_stands_after_the_name_and_the_dead_have_none() {
-        assert_eq!(state_in(b"12 (a) b) R 1 12"), Some(b'R'));
-        assert_eq!(state_in(b"12 (sh) Z 1 12"), None);
-        assert_eq!(state_in(b"12 (cut"), None);
-    }
 
     #[test]
     fn this_thread_runs_and_a_thread_that_never_was_is_gone() {

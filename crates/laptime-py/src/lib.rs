@@ -14,6 +14,7 @@ mod late_step;
 mod options;
 mod process;
 mod sample_count;
+mod settings;
 mod shown;
 mod stage;
 mod step_calls;
@@ -39,6 +40,8 @@ mod _native {
     use crate::late_step::late_step;
     #[pymodule_export]
     use crate::process::{be_worker, import_begins, imported, rank, trouble};
+    #[pymodule_export]
+    use crate::settings::{settings, switched};
     #[pymodule_export]
     use crate::shown::{main, show_run, summarize_run};
     #[pymodule_export]

@@ -58,7 +58,7 @@ fn choose_source() -> u8 {
 }
 
 /// The name of the clock in use.
-pub(crate) fn source_name() -> &'static str {
+pub fn source_name() -> &'static str {
     let _ = now();
     if SOURCE.load(Ordering::Relaxed) == TSC { "tsc" } else { "monotonic" }
 }
@@ -91,7 +91,7 @@ pub fn anchor() -> Anchor {
 const CALIBRATION_NS: u64 = 500_000;
 
 /// The length of a tick from `began` to now, waiting until that can be told.
-pub(crate) fn calibrate(began: &Anchor) -> Timebase {
+pub fn calibrate(began: &Anchor) -> Timebase {
     loop {
         let later = anchor();
         if later.monotonic_ns.saturating_sub(began.monotonic_ns) >= CALIBRATION_NS {

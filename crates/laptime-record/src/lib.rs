@@ -38,7 +38,7 @@ mod machine;
 mod mark;
 mod owned;
 mod place;
-mod probe;
+pub mod probe;
 mod program_start;
 mod rank;
 mod recorder;
@@ -46,14 +46,13 @@ mod session;
 mod span_cost;
 mod stage;
 mod stretch;
-mod supervisor;
 mod thread_lane;
 mod training;
 mod trouble;
 mod worker;
 
 pub use batch_log::BatchLog;
-pub use clock::{anchor, now};
+pub use clock::{anchor, calibrate, now, source_name};
 pub use count::count;
 pub use explicit::{
     book_since, enter, enter_if_recording, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open,
@@ -66,12 +65,12 @@ pub use lap::lap;
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
 pub use mark::{MarkId, mark};
 pub use owned::{Owner, enter_owned, enter_unless_open, exit_owned, has_owned};
+pub use place::{MadeRun, make_run};
 pub use program_start::ProgramStart;
 pub use rank::{Launch, rank_from_environment};
-pub use recorder::{Finished, Options, Recorder};
+pub use recorder::{FINISH_PATIENCE, Finished, Options, Recorder};
 pub use session::{arm, finish, guarded, is_active, run_folder, run_to_join, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
-pub use supervisor::{ChildUsage, Supervisor};
 pub use training::{
     Address, Call, MANUAL, Modes, ModuleKind, PassId, Request, Training, Update, is_inside, training,
     training_in_worker,

@@ -3,6 +3,7 @@
 use std::fs;
 
 use laptime_core::Machine;
+use laptime_core::proc::bytes_of;
 
 /// What can be known of the machine without asking anyone.
 pub(crate) fn describe() -> Machine {
@@ -17,9 +18,7 @@ fn cpu_model() -> Option<String> {
 }
 
 fn memory_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let kib: u64 = text.strip_prefix("MemTotal:")?.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(kib * 1024)
+    bytes_of(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal")
 }
 
 fn kernel() -> Option<String> {

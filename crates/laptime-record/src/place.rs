@@ -51,9 +51,8 @@ impl Place {
     /// The run that all ranks of a launch join; `None` for a process that is alone.
     fn meet(disk: &mut dyn Disk, options: &Options, now: &Anchor) -> Option<Invitation> {
         let launch = options.launch.as_ref()?;
-        let (_, _, made) =
-            make_run(disk, options, options.began_at().unwrap_or(now), LogName::Rank(launch.rank));
-        Invitation::to(&made.ok()?)
+        let run = make_run(disk, options, options.began_at().unwrap_or(now), LogName::Rank(launch.rank));
+        Invitation::to(&run.made.ok()?)
     }
 
     fn join(invitation: Invitation, options: &Options, now: Anchor) -> Self {
@@ -103,7 +102,7 @@ impl Place {
     fn make(disk: &mut dyn Disk, options: &Options, now: Anchor) -> Self {
         let began = *options.began_at().unwrap_or(&now);
         let log = LogName::Rank(options.rank);
-        let (meta, folder, made) = make_run(disk, options, &began, log);
+        let MadeRun { meta, folder, made } = make_run(disk, options, &began, log);
         Self {
             began,
             used: options.used_before(),
@@ -132,13 +131,19 @@ impl Place {
     }
 }
 
-/// The run's description and folder, and whether they could be made; of a launch the one its ranks share.
-pub(crate) fn make_run(
-    disk: &mut dyn Disk,
-    options: &Options,
-    began: &Anchor,
-    log: LogName,
-) -> (RunMeta, PathBuf, io::Result<PathBuf>) {
+/// A run that was made, or was to be.
+#[derive(Debug)]
+pub struct MadeRun {
+    /// Its description.
+    pub meta: RunMeta,
+    /// Where it is, or would be.
+    pub folder: PathBuf,
+    /// The folder again, or why it could not be made.
+    pub made: io::Result<PathBuf>,
+}
+
+/// Makes a run; of a launch the one its ranks share.
+pub fn make_run(disk: &mut dyn Disk, options: &Options, began: &Anchor, log: LogName) -> MadeRun {
     let variable = || std::env::var_os("LAPTIME_DIR").filter(|dir| !dir.is_empty());
     let root = options.root.clone().or_else(|| variable().map(PathBuf::from));
     let root = root.unwrap_or_else(|| PathBuf::from(".laptime"));
@@ -153,5 +158,5 @@ pub(crate) fn make_run(
         None => catalogue.create(disk, &mut meta),
     };
     let folder = root.join(&meta.id);
-    (meta, folder, made)
+    MadeRun { meta, folder, made }
 }

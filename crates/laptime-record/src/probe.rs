@@ -2,28 +2,20 @@
 
 mod cpu;
 mod disk;
-mod heat;
 mod load;
 mod memory;
 mod network;
 mod own_cost;
-mod tree;
-mod waits;
 
 use std::fs;
 
+use laptime_core::proc::cgroup_folder;
 use laptime_core::{Gauge, Sample, Ticks};
 
-pub(crate) use tree::TreeProbes;
-
 /// What probes ask of the system, so that they can be tested with scripted answers.
-pub(crate) trait System: Send {
+pub trait System: Send {
     /// The text of a file under `/proc` or `/sys`; `None` when it cannot be read.
     fn text(&self, path: &str) -> Option<String>;
-    /// The children of a process, those of all its threads.
-    fn children(&self, pid: u32) -> Vec<u32>;
-    /// The threads of a process.
-    fn threads(&self, pid: u32) -> Vec<u32>;
     /// What the process used so far.
     fn usage(&self) -> Usage;
     /// CPU time of the calling thread, nanoseconds.
@@ -32,33 +24,25 @@ pub(crate) trait System: Send {
 
 /// What the kernel counts for a process.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Usage {
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
-    pub(crate) major_faults: u64,
+pub struct Usage {
+    /// CPU time in user mode, nanoseconds.
+    pub user_ns: u64,
+    /// CPU time in the kernel, nanoseconds.
+    pub system_ns: u64,
+    /// Times a CPU was given up to wait.
+    pub voluntary_switches: u64,
+    /// Times a CPU was taken away.
+    pub involuntary_switches: u64,
+    /// Page faults that waited for storage.
+    pub major_faults: u64,
 }
 
 /// The machine itself.
-pub(crate) struct RealSystem;
+pub struct RealSystem;
 
 impl System for RealSystem {
     fn text(&self, path: &str) -> Option<String> {
         fs::read_to_string(path).ok()
-    }
-
-    fn children(&self, pid: u32) -> Vec<u32> {
-        let lists = self.threads(pid).into_iter().filter_map(|thread| {
-            let list = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).ok()?;
-            Some(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>())
-        });
-        lists.flatten().collect()
-    }
-
-    fn threads(&self, pid: u32) -> Vec<u32> {
-        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-        threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok()).collect()
     }
 
     fn usage(&self) -> Usage {
@@ -70,7 +54,8 @@ impl System for RealSystem {
     }
 }
 
-type Readings = Vec<(Gauge, u64)>;
+/// What was read, each with its value.
+pub type Readings = Vec<(Gauge, u64)>;
 
 /// All probes of this process.
 pub(crate) struct Probes {
@@ -80,7 +65,7 @@ pub(crate) struct Probes {
 
 impl Probes {
     pub(crate) fn new(system: Box<dyn System>) -> Self {
-        let cgroup = cpu::cgroup_folder(system.as_ref());
+        let cgroup = own_cgroup(system.as_ref());
         Self { system, cgroup }
     }
 
@@ -104,8 +89,25 @@ impl Probes {
     }
 }
 
+/// The folder of this process' control group (version 2); `None` where there is none.
+#[must_use]
+pub fn own_cgroup(system: &dyn System) -> Option<String> {
+    cgroup_folder(&system.text("/proc/self/cgroup")?)
+}
+
+/// What the machine and a control group show, whoever made them so.
+#[must_use]
+pub fn read_surroundings(cgroup: Option<&str>, system: &dyn System) -> Readings {
+    let mut readings = Readings::new();
+    cpu::read_cgroup(cgroup, system, &mut readings);
+    network::read(system, &mut readings);
+    load::read(system, &mut readings);
+    readings
+}
+
 /// What a process had used before it was forked; what the machine counts is not zero then.
-pub(crate) fn nothing_used_at(at: Ticks) -> Sample {
+#[must_use]
+pub fn nothing_used_at(at: Ticks) -> Sample {
     let counted = [
         Gauge::CpuUserNs,
         Gauge::CpuSystemNs,
@@ -116,12 +118,6 @@ pub(crate) fn nothing_used_at(at: Ticks) -> Sample {
         Gauge::StorageWriteBytes,
     ];
     Sample { at, readings: counted.map(|gauge| (gauge, 0)).to_vec() }
-}
-
-/// The number after `key` in a text of `key value` lines.
-fn value_of(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    line.trim_start_matches(':').split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Adds a reading that could be taken.
@@ -142,24 +138,9 @@ pub(crate) mod tests {
         pub(crate) usage: Usage,
     }
 
-    impl ScriptedSystem {
-        fn numbers(&self, path: &str) -> Vec<u32> {
-            let list = self.text(path).unwrap_or_default();
-            list.split_ascii_whitespace().map(|number| number.parse().unwrap()).collect()
-        }
-    }
-
     impl System for ScriptedSystem {
         fn text(&self, path: &str) -> Option<String> {
             self.files.get(path).map(|text| (*text).to_owned())
-        }
-
-        fn children(&self, pid: u32) -> Vec<u32> {
-            self.numbers(&format!("/proc/{pid}/children"))
-        }
-
-        fn threads(&self, pid: u32) -> Vec<u32> {
-            self.numbers(&format!("/proc/{pid}/threads"))
         }
 
         fn usage(&self) -> Usage {

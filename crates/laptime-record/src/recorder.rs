@@ -34,7 +34,7 @@ use crate::worker::worker;
 /// Threads that can record at once; those beyond the ring's lanes lose up to 100 ms when killed.
 const MAX_LANES: usize = 64;
 /// How long `finish` waits for the flusher: a stuck disk must not hang the end of a training.
-pub(crate) const FINISH_PATIENCE: Duration = Duration::from_secs(2);
+pub const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 /// How often the flusher drains the rings.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
 

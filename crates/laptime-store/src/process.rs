@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use laptime_core::proc::ProcessStat;
+
 /// A process, such that another one that got the same pid later is not taken for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessIdentity {
@@ -45,13 +47,7 @@ pub fn boot_id() -> String {
 #[must_use]
 pub fn process_start(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the command in brackets and may itself hold brackets and spaces.
-    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
+    ProcessStat::parse(&stat).filter(|stat| !stat.has_ended())?.start()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What else happened on the machine during a repeat, and whether that spoils it.
 
+use laptime_core::MachineReading;
 use serde::{Deserialize, Serialize};
 
 /// Others may take this share of all CPUs: half of one on a laptop's two is felt, a few of sixty-four are not.
@@ -8,29 +9,6 @@ const MUCH_OF_THE_CPUS: f64 = 0.25;
 const TICK_ERROR_S: f64 = 0.02;
 /// A guest that waits this share of the time for a real CPU is measured as its neighbours let it.
 const MUCH_STEAL: f64 = 0.05;
-
-/// The machine at one moment; counters count from its start. What it does not tell is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct MachineReading {
-    /// CPUs there are.
-    pub cpus: u32,
-    /// Time all CPUs were busy together, seconds.
-    pub busy_s: Option<f64>,
-    /// Time the hypervisor gave to others while a task here could run, seconds.
-    pub steal_s: Option<f64>,
-    /// Time some task waited for a CPU, seconds.
-    pub pressure_s: Option<f64>,
-    /// Time the cgroup was held back by its quota, seconds.
-    pub held_back_s: Option<f64>,
-    /// The load average over a minute.
-    pub load: Option<f64>,
-    /// Mean clock of the CPUs, MHz.
-    pub clock_mhz: Option<f64>,
-    /// Times a CPU was slowed down by heat.
-    pub throttles: Option<u64>,
-    /// Processes the kernel killed for lack of memory.
-    pub memory_kills: Option<u64>,
-}
 
 /// What the machine did during one repeat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

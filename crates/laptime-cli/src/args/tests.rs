@@ -65,7 +65,7 @@ fn every_option_of_train_is_understood() {
     assert_eq!(args.data, DataChoice::File("digits.npy".into()));
     assert_eq!((args.lr, args.validate), (Some(0.001), Some(0.2)));
     assert!(args.output.quiet && args.output.json);
-    assert_eq!(args.place.folder(Some("ignored".into())), Path::new("/tmp/runs"));
+    assert_eq!(args.place.folder(), Path::new("/tmp/runs"));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn runs_are_listed_unless_something_else_is_asked() {
     assert!(runs("laptime runs").action.is_none());
     assert!(runs("laptime runs list --json").json);
     let removed = runs("laptime runs remove mlp 2026 --dir x");
-    assert_eq!(removed.place.folder(None), Path::new("x"));
+    assert_eq!(removed.place.folder(), Path::new("x"));
     assert!(
         matches!(removed.action, Some(RunsAction::Remove(RemoveArgs { runs, .. })) if runs == ["mlp", "2026"])
     );
@@ -85,14 +85,6 @@ fn runs_are_listed_unless_something_else_is_asked() {
         runs("laptime runs remove --all").action,
         Some(RunsAction::Remove(RemoveArgs { all: true, .. }))
     ));
-}
-
-#[test]
-fn the_folder_is_the_option_then_the_variable_then_the_default() {
-    let place = Place::default();
-    assert_eq!(place.folder(Some("elsewhere".into())), Path::new("elsewhere"));
-    assert_eq!(place.folder(Some("".into())), Path::new(".laptime"));
-    assert_eq!(place.folder(None), Path::new(".laptime"));
 }
 
 #[test]

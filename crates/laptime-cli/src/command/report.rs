@@ -47,7 +47,7 @@ const LATEST_SWEEP: &str = "sweep";
 
 /// Runs come first: a sweep is meant where no run is, and where both could be, neither is guessed.
 fn shown(args: &ReportArgs) -> Result<Shown, StoreError> {
-    let root = args.place.folder(std::env::var_os("LAPTIME_DIR"));
+    let root = args.place.folder();
     let (runs, sweeps) = (Catalogue::at(&root), SweepCatalogue::at(&root));
     let Some(wanted) = args.run.as_deref() else {
         return runs.find(Selected::Latest).map(|run| Shown::Run(Box::new(run)));

@@ -42,7 +42,7 @@ struct Removed {
 
 pub(crate) fn run(args: &RunsArgs, screen: &Screen) -> Result<Ending, Failure> {
     salvage_rings();
-    let catalogue = Catalogue::at(args.place.folder(std::env::var_os("LAPTIME_DIR")));
+    let catalogue = Catalogue::at(args.place.folder());
     match &args.action {
         None | Some(RunsAction::List) => list(&catalogue, args.json, screen),
         Some(RunsAction::Remove(remove)) => remove_runs(&catalogue, remove, args.json, screen),

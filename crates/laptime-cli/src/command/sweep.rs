@@ -8,21 +8,19 @@ mod conduct;
 mod decimal;
 mod execute;
 mod kept;
-mod machine;
 mod progress;
 mod reason;
 mod request;
-mod session;
 mod template;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use laptime_analyse::sweep::{Goal, Plan, PointStatus, Sweep, SweepStatus, Turn};
+use laptime_launch::{Apart, Blocked, RealMachine, Watcher};
 use laptime_store::{Selected, SweepCatalogue, SweepEntry};
 
 use super::report::refused;
-use super::run::signals::Blocked;
 use super::train::shown_path;
 use crate::Ending;
 use crate::args::{SweepArgs, SweepForm};
@@ -35,7 +33,6 @@ use conduct::{Attempt, World, conduct};
 use execute::Executor;
 pub(crate) use kept::Kept;
 use kept::Limits;
-use machine::RealMachine;
 use progress::Progress;
 
 /// What a sweep goes for when nothing else is said.
@@ -45,18 +42,18 @@ const GOAL: Goal = Goal { fewest: 3, most: 10, precision: 0.03, min_time_s: 0.5 
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> {
-    let catalogue = SweepCatalogue::at(args.place.folder(std::env::var_os("LAPTIME_DIR")));
+    let catalogue = SweepCatalogue::at(args.place.folder());
     let (entry, mut kept) = match &args.resume {
         Some(wanted) => resumed(&catalogue, wanted, args)?,
         None => begun(&catalogue, args)?,
     };
     let signals = Blocked::all();
+    let watcher = Watcher::start();
     let mut world = Real {
         executor: Executor {
             runs: entry.runs(),
-            signals: &signals,
+            apart: Apart { signals: &signals, watcher: watcher.as_ref(), no_hooks: kept.no_hooks },
             machine: Box::new(RealMachine::new()),
-            no_hooks: kept.no_hooks,
         },
         entry: &entry,
         began: Instant::now(),

@@ -200,7 +200,7 @@ fn options(began: &ProgramStart, prepared: &[Prepared], session: &Session<'_>) -
         engine: prepared.first().map(|first| first.engine().to_owned()),
         ..RunMeta::default()
     };
-    let root = session.place.folder(std::env::var_os("LAPTIME_DIR"));
+    let root = session.place.folder();
     Options { root: Some(root), meta, rank: 0, began: Some(began.clone()), ..Options::default() }
 }
 

@@ -241,7 +241,7 @@ fn lives_in_memory(path: &Path) -> bool {
 /// Bytes that this process has caused to be read from storage.
 fn counted_reads() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/io").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("read_bytes:")?.trim().parse().ok())
+    laptime_core::proc::value_of(&text, "read_bytes")
 }
 
 /// Memory that begins where direct reads may write.

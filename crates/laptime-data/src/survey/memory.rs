@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use laptime_core::proc::{bytes_of, value_of};
 use serde::Serialize;
 
 /// What there is to take.
@@ -27,13 +28,9 @@ impl Memory {
 }
 
 fn of_machine(meminfo: &str) -> Option<Memory> {
-    let kib = |name: &str| {
-        let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line?.trim().trim_end_matches(" kB").parse::<u64>().ok()
-    };
     Some(Memory {
-        limit_bytes: kib("MemTotal")? << 10,
-        available_bytes: kib("MemAvailable")? << 10,
+        limit_bytes: bytes_of(meminfo, "MemTotal")?,
+        available_bytes: bytes_of(meminfo, "MemAvailable")?,
         limited_by_cgroup: false,
     })
 }
@@ -77,9 +74,7 @@ fn group_folders(root: &Path, groups: &str) -> Vec<PathBuf> {
 /// Pages of files that the group holds: they make room for others.
 fn cached(folder: &Path) -> u64 {
     let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
-    let value =
-        |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
-    value("file ").or_else(|| value("total_cache ")).unwrap_or(0)
+    value_of(&stat, "file").or_else(|| value_of(&stat, "total_cache")).unwrap_or(0)
 }
 
 fn read_number(folder: &Path, names: &[&str]) -> Option<u64> {

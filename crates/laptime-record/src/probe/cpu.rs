@@ -4,7 +4,9 @@
 
 use laptime_core::Gauge;
 
-use super::{Readings, System, Usage, put, value_of};
+use laptime_core::proc::{cpu_quota_milli, throttled_ns};
+
+use super::{Readings, System, Usage, put};
 
 pub(super) fn read(usage: &Usage, cgroup: Option<&str>, system: &dyn System, readings: &mut Readings) {
     readings.push((Gauge::CpuUserNs, usage.user_ns));
@@ -17,29 +19,10 @@ pub(super) fn read(usage: &Usage, cgroup: Option<&str>, system: &dyn System, rea
 /// What the cgroup allows and withholds.
 pub(super) fn read_cgroup(cgroup: Option<&str>, system: &dyn System, readings: &mut Readings) {
     let Some(cgroup) = cgroup else { return };
-    put(
-        readings,
-        Gauge::CgroupQuotaMilliCpus,
-        system.text(&format!("{cgroup}/cpu.max")).and_then(|text| quota(&text)),
-    );
-    let throttled =
-        system.text(&format!("{cgroup}/cpu.stat")).and_then(|text| value_of(&text, "throttled_usec"));
-    put(readings, Gauge::CgroupThrottledNs, throttled.map(|us| us.saturating_mul(1000)));
-}
-
-/// The folder of the process' cgroup (version 2); `None` where there is none.
-pub(super) fn cgroup_folder(system: &dyn System) -> Option<String> {
-    let text = system.text("/proc/self/cgroup")?;
-    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
-    Some(format!("/sys/fs/cgroup{}", path.trim_end_matches('/')))
-}
-
-/// `QUOTA PERIOD` in thousandths of a CPU; `None` for `max`.
-fn quota(text: &str) -> Option<u64> {
-    let mut parts = text.split_ascii_whitespace();
-    let quota: u64 = parts.next()?.parse().ok()?;
-    let period: u64 = parts.next()?.parse().ok()?;
-    quota.checked_mul(1000)?.checked_div(period)
+    let quota = system.text(&format!("{cgroup}/cpu.max")).and_then(|text| cpu_quota_milli(&text));
+    put(readings, Gauge::CgroupQuotaMilliCpus, quota);
+    let throttled = system.text(&format!("{cgroup}/cpu.stat")).and_then(|text| throttled_ns(&text));
+    put(readings, Gauge::CgroupThrottledNs, throttled);
 }
 
 pub(super) fn usage_of_this_process() -> Usage {

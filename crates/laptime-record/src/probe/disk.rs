@@ -2,7 +2,9 @@
 
 use laptime_core::Gauge;
 
-use super::{Readings, System, put, value_of};
+use laptime_core::proc::value_of;
+
+use super::{Readings, System, put};
 
 pub(super) fn read(system: &dyn System, readings: &mut Readings) {
     let Some(text) = system.text("/proc/self/io") else { return };

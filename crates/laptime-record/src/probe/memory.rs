@@ -2,12 +2,14 @@
 
 use laptime_core::Gauge;
 
-use super::{Readings, System, Usage, put, value_of};
+use laptime_core::proc::bytes_of;
+
+use super::{Readings, System, Usage, put};
 
 pub(super) fn read(usage: &Usage, system: &dyn System, readings: &mut Readings) {
     readings.push((Gauge::MajorFaults, usage.major_faults));
     let Some(text) = system.text("/proc/self/status") else { return };
-    let bytes = |key| value_of(&text, key).map(|kib| kib.saturating_mul(1024));
+    let bytes = |key| bytes_of(&text, key);
     put(readings, Gauge::ResidentBytes, bytes("VmRSS"));
     put(readings, Gauge::PeakResidentBytes, bytes("VmHWM"));
     put(readings, Gauge::SwappedBytes, bytes("VmSwap"));

@@ -6,9 +6,8 @@ use std::path::Path;
 
 use laptime_analyse::sweep::Outcome;
 use laptime_core::units;
+use laptime_launch::{Ended, signal_name};
 
-use crate::command::run::Ended;
-use crate::command::run::signals;
 use crate::text::{shortened, shown};
 
 /// Bytes at the end of the command's errors that are looked at.
@@ -27,7 +26,7 @@ pub(super) fn ended_badly(ended: Ended, starved_bytes: Option<u64>, last_line: &
         Ended::Exit(code) => Outcome::Failed { reason: said(format!("exit code {code}")) },
         Ended::Signal(libc::SIGKILL) => Outcome::Killed { reason: said(killed(starved_bytes)) },
         Ended::Signal(signal) => {
-            Outcome::Killed { reason: said(format!("signal {signal}{}", signals::name(signal))) }
+            Outcome::Killed { reason: said(format!("signal {signal}{}", signal_name(signal))) }
         }
     }
 }

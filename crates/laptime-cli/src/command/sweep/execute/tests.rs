@@ -1,6 +1,8 @@
 //! Real commands on a machine whose load is scripted.
 
-use laptime_analyse::sweep::{Goal, MachineReading, Parameter, PointStatus, SweepStatus};
+use laptime_analyse::sweep::{Goal, Parameter, PointStatus, SweepStatus};
+use laptime_core::MachineReading;
+use laptime_launch::Blocked;
 
 use super::*;
 use crate::command::sweep::conduct::{World, conduct};
@@ -53,9 +55,10 @@ fn a_sweep_with_a_crash_a_hang_and_a_load_half_of_the_time_ends_right() {
     let mut kept = Kept::new("test", 0, plan);
     kept.limits.timeout_s = Some(2.0);
     let signals = Blocked::all();
+    let apart = Apart { signals: &signals, watcher: None, no_hooks: false };
     let machine = Box::new(BusyByTurns::default());
     let runs = folder.path().to_owned();
-    conduct(&mut kept, &mut Bench(Executor { runs, signals: &signals, machine, no_hooks: false }));
+    conduct(&mut kept, &mut Bench(Executor { runs, apart, machine }));
     assert_eq!(kept.status, SweepStatus::Finished);
     let points = kept.document().points;
     let told: Vec<(PointStatus, Option<&str>)> =

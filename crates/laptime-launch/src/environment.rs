@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 
-use laptime_record::{BEGAN_VARIABLE, RUN_VARIABLE, Supervisor, began_text};
+use laptime_record::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 
-use super::hooks::Hooks;
+use crate::hooks::Hooks;
+use crate::supervisor::Supervisor;
 
 /// The variables to add.
-pub(in crate::command) fn variables(supervisor: &Supervisor, hooks: &Hooks) -> Vec<(&'static str, OsString)> {
+pub(crate) fn variables(supervisor: &Supervisor, hooks: &Hooks) -> Vec<(&'static str, OsString)> {
     let mut variables = hooks.variables().to_vec();
     if let Some(run) = supervisor.run() {
         variables.push((RUN_VARIABLE, run.into()));

@@ -9,7 +9,7 @@ use laptime_core::Trouble;
 
 /// A line that the start-up file wrote in a Python of the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(crate) struct Said {
     pid: u32,
     word: String,
     facts: Vec<String>,
@@ -17,13 +17,13 @@ pub(super) struct Said {
 
 /// A Python that was seen running.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Its command line, from the program on.
     words: Vec<String>,
 }
 
 impl Said {
-    pub(super) fn parse(line: &str) -> Option<Self> {
+    pub(crate) fn parse(line: &str) -> Option<Self> {
         let mut fields = line.split('\t');
         let (pid, word) = (fields.next()?.parse().ok()?, fields.next()?.to_owned());
         Some(Self { pid, word, facts: fields.map(str::to_owned).collect() })
@@ -36,7 +36,7 @@ impl Said {
 
 impl Seen {
     /// A process, if it is a Python.
-    pub(super) fn look(pid: u32) -> Option<Self> {
+    pub(crate) fn look(pid: u32) -> Option<Self> {
         let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
         if !is_python(&program) {
             return None;
@@ -55,7 +55,7 @@ fn is_python(program: &Path) -> bool {
 }
 
 /// The words of a command that starts a Python itself; `None` for any other.
-pub(super) fn words_of_python(words: &[OsString]) -> Option<Vec<String>> {
+pub(crate) fn words_of_python(words: &[OsString]) -> Option<Vec<String>> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     is_python(Path::new(words.first()?)).then_some(words)
 }
@@ -84,7 +84,7 @@ fn isolation(words: &[String]) -> Option<char> {
 }
 
 /// What went wrong, as far as it matters: where something was recorded, only whose package did it.
-pub(super) fn troubles(
+pub(crate) fn troubles(
     said: &[Said],
     seen: &BTreeMap<u32, Seen>,
     started: Option<&Vec<String>>,

@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 
 use laptime_core::Gauge;
+use laptime_core::proc::{CpuTimes, ProcessStat, value_of};
+use laptime_record::probe::{Readings, System, own_cgroup, read_surroundings};
 
-use super::waits::ThreadWaits;
-use super::{Readings, System, cpu, heat, load, network, put, value_of};
-use crate::supervisor::ChildUsage;
+use crate::child_usage::ChildUsage;
+use crate::heat;
+use crate::processes::Processes;
+use crate::waits::ThreadWaits;
 
 /// Processes of one command that are followed; a fork bomb must not take the supervisor with it.
 const MOST_PROCESSES: usize = 4096;
 
 /// The probes of a supervisor.
 pub(crate) struct TreeProbes {
-    system: Box<dyn System>,
+    system: Box<dyn Processes>,
     cgroup: Option<String>,
     /// Every process that was ever seen in the tree and lives, with its start: one whose parent is gone
     /// still belongs to the command.
@@ -44,8 +47,8 @@ struct Stat {
 }
 
 impl TreeProbes {
-    pub(crate) fn new(system: Box<dyn System>) -> Self {
-        let cgroup = cpu::cgroup_folder(system.as_ref());
+    pub(crate) fn new(system: Box<dyn Processes>) -> Self {
+        let cgroup = own_cgroup(system.as_ref());
         let own_ns = own_cpu_ns(system.as_ref());
         Self {
             system,
@@ -72,13 +75,12 @@ impl TreeProbes {
 
     /// What the machine and the cgroup show; not of the tree alone.
     pub(crate) fn machine(&self) -> Readings {
-        let mut readings = Readings::new();
         let system = self.system.as_ref();
-        cpu::read_cgroup(self.cgroup.as_deref(), system, &mut readings);
-        network::read(system, &mut readings);
-        load::read(system, &mut readings);
-        load::read_cpus(system, &mut readings);
-        heat::read(system, &mut readings);
+        let mut readings = read_surroundings(self.cgroup.as_deref(), system);
+        read_cpus(system, &mut readings);
+        // The fastest CPU is one that works: idle ones clock down and say nothing about the training.
+        put(&mut readings, Gauge::CpuClockKhz, heat::clocks_khz(system).into_iter().max());
+        put(&mut readings, Gauge::HeatThrottles, heat::throttles(system));
         readings
     }
 
@@ -147,6 +149,19 @@ impl TreeProbes {
     }
 }
 
+/// What all CPUs of the machine did together; `/proc/stat` of a large one takes a while to read.
+fn read_cpus(system: &dyn System, readings: &mut Readings) {
+    let Some(times) = system.text("/proc/stat").and_then(|text| CpuTimes::parse(&text)) else { return };
+    readings.push((Gauge::MachineBusyNs, times.busy_ns));
+    readings.push((Gauge::MachineStolenNs, times.stolen_ns));
+    put(readings, Gauge::MachineCpus, Some(u64::from(times.cpus)).filter(|cpus| *cpus > 0));
+}
+
+/// Adds a reading that could be taken.
+fn put(readings: &mut Readings, gauge: Gauge, value: Option<u64>) {
+    readings.extend(value.map(|value| (gauge, value)));
+}
+
 /// A constant of the system, at least 1.
 #[expect(unsafe_code, reason = "only the C library knows")]
 fn system_value(name: libc::c_int) -> u64 {
@@ -162,20 +177,18 @@ fn own_cpu_ns(system: &dyn System) -> u64 {
 
 impl Stat {
     fn parse(text: &str) -> Option<Self> {
-        // The second field is the command in brackets and may itself hold brackets and spaces.
-        let fields = text.get(text.rfind(')')? + 1..)?;
-        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        let stat = ProcessStat::parse(text)?;
+        let number = |field: usize| stat.number::<u64>(field);
         // With what it used stands what the children it waited for used.
         let both = |own: usize, waited: usize| Some(number(own)?.saturating_add(number(waited)?));
         let tick_ns = 1_000_000_000 / system_value(libc::_SC_CLK_TCK);
         Some(Self {
-            start: number(19)?,
+            start: stat.start()?,
             sums: Sums {
-                user_ns: both(11, 13)?.saturating_mul(tick_ns),
-                system_ns: both(12, 14)?.saturating_mul(tick_ns),
-                resident_bytes: number(21)?.saturating_mul(system_value(libc::_SC_PAGESIZE)),
-                major_faults: both(9, 10)?,
+                user_ns: both(14, 16)?.saturating_mul(tick_ns),
+                system_ns: both(15, 17)?.saturating_mul(tick_ns),
+                resident_bytes: number(24)?.saturating_mul(system_value(libc::_SC_PAGESIZE)),
+                major_faults: both(12, 13)?,
                 ..Sums::default()
             },
         })
@@ -215,15 +228,14 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::ScriptedSystem;
     use super::*;
+    use crate::scripted_system::ScriptedSystem;
 
     const ROOT: &str = "10 (sh (x) y) S 1 10 10 0 -1 0 5 6 1 2 30 40 100 200 20 0 1 0 77 9 3 0";
     const CHILD: &str = "11 (py) R 10 10 10 0 -1 0 5 6 0 0 7 8 0 0 20 0 1 0 88 9 4 0";
 
     fn probes(files: &[(&'static str, &'static str)]) -> TreeProbes {
-        let files = files.iter().copied().collect();
-        TreeProbes::new(Box::new(ScriptedSystem { files, ..ScriptedSystem::default() }))
+        TreeProbes::new(Box::new(ScriptedSystem::of(files)))
     }
 
     fn reading(readings: &Readings, gauge: Gauge) -> Option<u64> {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::System;
+use crate::processes::Processes;
 
 /// Threads that are asked in one round; of a tree with more, the round is left out.
 const MOST_THREADS: usize = 512;
 
 /// The waits of all threads that were ever seen; a thread that ends leaves its own in the sum.
 #[derive(Default)]
-pub(super) struct ThreadWaits {
+pub(crate) struct ThreadWaits {
     /// The newest reading of each living thread, by process and thread, nanoseconds.
     living: BTreeMap<(u32, u32), u64>,
     sum_ns: u64,
@@ -17,7 +17,7 @@ pub(super) struct ThreadWaits {
 
 impl ThreadWaits {
     /// The waits so far of these processes; `None` where the kernel does not tell, or of too many threads.
-    pub(super) fn read(&mut self, processes: &[u32], system: &dyn System) -> Option<u64> {
+    pub(crate) fn read(&mut self, processes: &[u32], system: &dyn Processes) -> Option<u64> {
         let threads =
             processes.iter().flat_map(|pid| system.threads(*pid).into_iter().map(|tid| (*pid, tid)));
         let threads: Vec<(u32, u32)> = threads.take(MOST_THREADS + 1).collect();
@@ -40,19 +40,18 @@ impl ThreadWaits {
 }
 
 /// The second number of `schedstat`: time on the run queue.
-fn waited_ns(pid: u32, tid: u32, system: &dyn System) -> Option<u64> {
+fn waited_ns(pid: u32, tid: u32, system: &dyn Processes) -> Option<u64> {
     let text = system.text(&format!("/proc/{pid}/task/{tid}/schedstat"))?;
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::ScriptedSystem;
     use super::*;
+    use crate::scripted_system::ScriptedSystem;
 
     fn waited(waits: &mut ThreadWaits, files: &[(&'static str, &'static str)]) -> Option<u64> {
-        let files = files.iter().copied().collect();
-        waits.read(&[10, 11], &ScriptedSystem { files, ..ScriptedSystem::default() })
+        waits.read(&[10, 11], &ScriptedSystem::of(files))
     }
 
     #[test]

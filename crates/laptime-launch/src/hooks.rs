@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use laptime_core::Trouble;
-use laptime_record::Supervisor;
 use laptime_store::LOG_VERSION;
 
-use super::pythons::{self, Said, Seen};
-use crate::settings::is_on;
+use crate::pythons::{self, Said, Seen};
+use crate::settings::switched;
+use crate::supervisor::Supervisor;
 
 /// Set to 0 so that Python's hooks stay away.
 const HOOKS_VARIABLE: &str = "LAPTIME_HOOKS";
@@ -27,7 +27,7 @@ const PACKAGE_VARIABLE: &str = "LAPTIME_PACKAGE";
 /// Names the file in which Pythons say what became of the hooks.
 const REPORT_VARIABLE: &str = "LAPTIME_PYTHONS";
 
-const START_UP: &str = include_str!("../../../../../python/laptime/_hook/sitecustomize.py");
+const START_UP: &str = include_str!("../../../python/laptime/_hook/sitecustomize.py");
 const START_UP_FILE: &str = "sitecustomize.py";
 
 /// The first look at the command's processes; each next one comes half as much later again.
@@ -36,7 +36,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(20);
 const MOST_LOOKED_AT: usize = 256;
 
 /// The hooks of one command.
-pub(in crate::command) struct Hooks {
+pub(crate) struct Hooks {
     variables: Vec<(&'static str, OsString)>,
     /// The folder of the run and where Pythons report; `None` when there are no hooks.
     places: Option<Places>,
@@ -55,8 +55,8 @@ struct Places {
 impl Hooks {
     /// Lays out what the command's Pythons need. Without a run on disk there is nothing to join, and the hooks
     /// stay away.
-    pub(in crate::command) fn prepare(supervisor: &Supervisor, no_hooks: bool) -> Self {
-        let off = no_hooks || env::var_os(HOOKS_VARIABLE).is_some_and(|value| !is_on(&value));
+    pub(crate) fn prepare(supervisor: &Supervisor, no_hooks: bool) -> Self {
+        let off = no_hooks || env::var_os(HOOKS_VARIABLE).and_then(|value| switched(&value)) == Some(false);
         let run = supervisor.run().filter(|_| !off);
         let prepared = run.and_then(|run| lay_out(run, supervisor.rank()).ok());
         let (variables, places) = prepared.unzip();
@@ -66,12 +66,12 @@ impl Hooks {
     }
 
     /// What is to be added to the command's environment.
-    pub(in crate::command) fn variables(&self) -> &[(&'static str, OsString)] {
+    pub(crate) fn variables(&self) -> &[(&'static str, OsString)] {
         &self.variables
     }
 
     /// How long it is until the processes are looked at again.
-    pub(in crate::command) fn left(&self) -> Duration {
+    pub(crate) fn left(&self) -> Duration {
         match self.places {
             Some(_) => self.due.saturating_duration_since(Instant::now()),
             None => Duration::MAX,
@@ -79,7 +79,7 @@ impl Hooks {
     }
 
     /// Looks at the command's processes, when that is due: one whose Python ignores the hooks says nothing.
-    pub(in crate::command) fn look(&mut self, supervisor: &mut Supervisor) {
+    pub(crate) fn look(&mut self, supervisor: &mut Supervisor) {
         if !self.left().is_zero() {
             return;
         }
@@ -90,7 +90,7 @@ impl Hooks {
     }
 
     /// What the command's Pythons could not be given; `words` is how it was started. It has ended by now.
-    pub(in crate::command) fn troubles(self, words: &[OsString]) -> Vec<Trouble> {
+    pub(crate) fn troubles(self, words: &[OsString]) -> Vec<Trouble> {
         let Some(places) = self.places else { return Vec::new() };
         let said = fs::read(&places.report).unwrap_or_default();
         let said: Vec<Said> = String::from_utf8_lossy(&said).lines().filter_map(Said::parse).collect();

@@ -1,4 +1,4 @@
-//! Everything a repeat started: the processes of its session and their descendants.
+//! Everything a command started in a session of its own: that session's processes and their descendants.
 
 #![expect(unsafe_code, reason = "sending signals")]
 
@@ -7,75 +7,74 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
+use laptime_core::proc::ProcessStat;
+
+use crate::processes::all_processes;
+
 /// Looks until nobody is left: a process may start another while the others are being ended.
 const MOST_LOOKS: u32 = 50;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
-/// One process, as `/proc/PID/stat` tells.
+/// One process, as `/proc/PID/stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
-    pid: i32,
-    parent: i32,
-    session: i32,
+    pid: u32,
+    parent: u32,
+    session: u32,
     /// Whether it has ended and only waits to be reaped.
     ended: bool,
 }
 
 impl Process {
-    fn parse(text: &str) -> Option<Self> {
-        let pid = text.split(' ').next()?.parse().ok()?;
-        // The second field is the command in brackets and may itself hold brackets and spaces.
-        let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
-        let ended = matches!(fields.next()?, "Z" | "X");
-        let (parent, _group, session) = (fields.next()?, fields.next()?, fields.next()?);
-        Some(Self { pid, parent: parent.parse().ok()?, session: session.parse().ok()?, ended })
+    fn read(pid: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let stat = ProcessStat::parse(&text)?;
+        Some(Self { pid, parent: stat.parent()?, session: stat.session()?, ended: stat.has_ended() })
     }
 }
 
-fn all_processes() -> Vec<Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbered =
-        entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok()));
-    numbered
-        .filter_map(|entry| Process::parse(&fs::read_to_string(entry.path().join("stat")).ok()?))
-        .collect()
-}
-
 /// Those that live, of the session that `leader` began and of what its members started elsewhere.
-fn living_members(leader: i32, processes: &[Process]) -> BTreeSet<i32> {
-    let mut members: BTreeSet<i32> = BTreeSet::from([leader]);
+fn living_members(leader: u32, processes: &[Process]) -> BTreeSet<u32> {
+    let mut members: BTreeSet<u32> = BTreeSet::new();
     loop {
         let found = processes.iter().filter(|process| {
             (process.session == leader || members.contains(&process.parent))
                 && !members.contains(&process.pid)
         });
-        let found: Vec<i32> = found.map(|process| process.pid).collect();
+        let found: Vec<u32> = found.map(|process| process.pid).collect();
         if found.is_empty() {
             break;
         }
         members.extend(found);
     }
-    let lives = |pid: &i32| processes.iter().any(|process| process.pid == *pid && !process.ended);
+    let lives = |pid: &u32| processes.iter().any(|process| process.pid == *pid && !process.ended);
     members.into_iter().filter(lives).collect()
 }
 
+fn living(leader: u32) -> BTreeSet<u32> {
+    let processes: Vec<Process> = all_processes().into_iter().filter_map(Process::read).collect();
+    living_members(leader, &processes)
+}
+
 /// Asks everything in a session to end.
-pub(super) fn ask_to_end(leader: u32) {
+pub(crate) fn ask_to_end(leader: u32) {
     send(leader, libc::SIGTERM);
 }
 
 /// Stops or continues everything in a session.
-pub(super) fn send(leader: u32, signal: i32) {
-    for pid in living_members(leader.cast_signed(), &all_processes()) {
-        // SAFETY: a plain system call; a process that is gone by now is none of ours to hurt, since its
-        // number is not given out again so soon.
-        unsafe { libc::kill(pid, signal) };
-    }
+pub(crate) fn send(leader: u32, signal: i32) {
+    living(leader).into_iter().for_each(|pid| send_one(pid, signal));
+}
+
+fn send_one(pid: u32, signal: i32) {
+    // SAFETY: a plain system call; a process that is gone by now is none of ours to hurt, since its number
+    // is not given out again so soon.
+    unsafe { libc::kill(pid.cast_signed(), signal) };
 }
 
 /// Ends what a command left behind in its process group, such as the workers of a loader that crashed. A look
 /// at the group costs a microsecond, one at all processes of a machine milliseconds.
-pub(super) fn end_leftovers(leader: u32) {
+pub(crate) fn end_leftovers(leader: u32) {
     // SAFETY: signal 0 only asks whether anybody is there.
     let anybody = unsafe { libc::kill(-leader.cast_signed(), 0) == 0 };
     if anybody {
@@ -83,10 +82,21 @@ pub(super) fn end_leftovers(leader: u32) {
     }
 }
 
-/// Ends everything in a session, at once.
-pub(super) fn end(leader: u32) {
+/// Ends everything in a session, at once. Who is stopped starts nobody: so all are stopped before the first
+/// is ended, and nobody is left whose parent, and with that the way to find it, is gone.
+pub(crate) fn end(leader: u32) {
+    let mut known = BTreeSet::new();
     for _ in 0..MOST_LOOKS {
-        if living_members(leader.cast_signed(), &all_processes()).is_empty() {
+        let new: Vec<u32> = living(leader).difference(&known).copied().collect();
+        if new.is_empty() {
+            break;
+        }
+        new.iter().for_each(|pid| send_one(*pid, libc::SIGSTOP));
+        known.extend(new);
+    }
+    known.iter().for_each(|pid| send_one(*pid, libc::SIGKILL));
+    for _ in 0..MOST_LOOKS {
+        if living(leader).is_empty() {
             return;
         }
         send(leader, libc::SIGKILL);
@@ -98,7 +108,7 @@ pub(super) fn end(leader: u32) {
 mod tests {
     use super::*;
 
-    fn process(pid: i32, parent: i32, session: i32) -> Process {
+    fn process(pid: u32, parent: u32, session: u32) -> Process {
         Process { pid, parent, session, ended: false }
     }
 
@@ -116,12 +126,5 @@ mod tests {
             process(20, 1, 20),
         ];
         assert_eq!(living_members(10, &processes), BTreeSet::from([10, 11, 12, 13, 14]));
-    }
-
-    #[test]
-    fn a_name_with_brackets_and_spaces_is_read_over() {
-        let expected = Process { pid: 7, parent: 3, session: 5, ended: true };
-        assert_eq!(Process::parse("7 (a) b (c)) Z 3 4 5 0 -1"), Some(expected));
-        assert_eq!(Process::parse("7 (a) R 3"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The other ranks of a launch: the first tells of all of them, so it gives them a moment to end.
+//! The other ranks of a launch: the first reports on all of them, so it gives them a moment to end.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits until the supervisors of all ranks that take part have seen their commands' ends, or patience ends.
-pub(super) fn wait_for_their_end(run: &Path) {
+pub fn wait_for_their_end(run: &Path) {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until && any_is_running(run) {
         thread::sleep(PAUSE);

@@ -6,34 +6,17 @@ use std::sync::mpsc;
 use std::thread;
 
 use laptime_core::{Anchor, Closing, ProcessFacts, Record, Role, RunMeta, Sample, Status, Trouble};
+use laptime_record::probe::{RealSystem, nothing_used_at};
+use laptime_record::{FINISH_PATIENCE, Finished, MadeRun, Options, anchor, calibrate, make_run, source_name};
 use laptime_store::{Catalogue, LogName, LogWriter, ProcessIdentity, RealDisk};
 
-use crate::clock;
-use crate::place::make_run;
-use crate::probe::{RealSystem, TreeProbes, nothing_used_at};
-use crate::recorder::{FINISH_PATIENCE, Finished, Options};
+use crate::child_usage::ChildUsage;
+use crate::tree::TreeProbes;
 
 /// What a power cut may cost, as for every log.
 const SYNC_EVERY_NS: u64 = 5_000_000_000;
 /// Anchors in the log, so that steps of the wall clock and suspends show.
 const ANCHOR_EVERY_NS: u64 = 10_000_000_000;
-
-/// What the kernel says of a child when it is reaped: its own use and that of the children it waited for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ChildUsage {
-    /// CPU time in user mode, nanoseconds.
-    pub user_ns: u64,
-    /// CPU time in the kernel, nanoseconds.
-    pub system_ns: u64,
-    /// The most memory that one of the processes had resident, bytes.
-    pub peak_resident_bytes: u64,
-    /// Page faults that waited for storage.
-    pub major_faults: u64,
-    /// Times a CPU was given up to wait.
-    pub voluntary_switches: u64,
-    /// Times a CPU was taken away.
-    pub involuntary_switches: u64,
-}
 
 /// Watches one command. It makes the run, keeps a log of its own in it, and leaves signals, waiting and
 /// the command itself to its owner.
@@ -55,18 +38,18 @@ impl Supervisor {
     /// Makes the run and begins its log; the command is to be started next.
     #[must_use]
     pub fn start(options: &Options) -> Self {
-        let first = clock::anchor();
+        let first = anchor();
         let log_name = LogName::Supervisor { rank: options.rank };
-        let (meta, folder, run) = make_run(&mut RealDisk, options, &first, log_name);
+        let MadeRun { meta, folder, made: run } = make_run(&mut RealDisk, options, &first, log_name);
         let mut writer = LogWriter::named(Box::new(RealDisk), &folder, log_name);
         if let Err(error) = &run {
             writer.blame(error);
         }
-        let ns_per_tick = clock::calibrate(&first).ns_per_tick;
+        let ns_per_tick = calibrate(&first).ns_per_tick;
         let probes = TreeProbes::new(Box::new(RealSystem));
         let (log, batches) = mpsc::channel();
         let writer = spawn_writer(writer, batches);
-        let began = clock::anchor();
+        let began = anchor();
         let anchor_due_ns = began.monotonic_ns + ANCHOR_EVERY_NS;
         let is_shared = options.launch.is_some();
         let supervisor = Self { run, meta, log_name, is_shared, began, anchor_due_ns, probes, log, writer };
@@ -82,7 +65,7 @@ impl Supervisor {
             pid: process.pid,
             boot_id: process.boot_id,
             pid_start: process.pid_start,
-            clock: clock::source_name().into(),
+            clock: source_name().into(),
             ns_per_tick,
             started: self.began.ticks,
             ..ProcessFacts::default()
@@ -127,7 +110,7 @@ impl Supervisor {
     /// Reads the probes; to be called about every second, and once more between the child's end and its
     /// reaping, when all it used is known and still there to be read.
     pub fn sample(&mut self) {
-        let now = clock::anchor();
+        let now = anchor();
         let mut records = vec![Record::Sample(Sample { at: now.ticks, readings: self.probes.read(None) })];
         if now.monotonic_ns >= self.anchor_due_ns {
             self.anchor_due_ns = now.monotonic_ns + ANCHOR_EVERY_NS;
@@ -143,7 +126,7 @@ impl Supervisor {
 
     /// Puts what did not work on record.
     pub fn note(&self, troubles: Vec<Trouble>) {
-        self.put(clock::anchor(), troubles.into_iter().map(Record::Trouble).collect());
+        self.put(anchor(), troubles.into_iter().map(Record::Trouble).collect());
     }
 
     /// Says how and when the child ended, and hands over what is left. The child is reaped by now.

@@ -5,37 +5,49 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use laptime_record::ChildUsage;
+use laptime_core::Status;
+use laptime_core::proc::ProcessStat;
 
-use super::program::not_started;
-use super::signals::{Blocked, Inherited, Signal};
-use crate::failure::Failure;
-
-/// How often the probes are read.
-const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+use crate::child_usage::ChildUsage;
+use crate::signals::{self, Blocked, Inherited, Signal};
+use crate::watcher::{Watcher, announce};
 
 /// The command, running.
-pub(in crate::command) struct Child {
+pub(crate) struct Child {
     pid: i32,
 }
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// By itself, with this code.
     Exit(u8),
     /// By this signal.
     Signal(i32),
 }
 
+impl Ended {
+    /// How it ended, for the log.
+    #[must_use]
+    pub fn status(self) -> (Status, Option<String>) {
+        match self {
+            Self::Exit(0) => (Status::Finished, None),
+            Self::Exit(code) => (Status::Failed, Some(format!("ended with exit code {code}"))),
+            Self::Signal(signal) => {
+                (Status::Killed, Some(format!("ended by signal {signal}{}", signals::name(signal))))
+            }
+        }
+    }
+}
+
 /// What happened to the child since it was last asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::command) enum Change {
+pub(crate) enum Change {
+    /// Nothing.
     None,
     /// It was stopped by this signal.
     Stopped(i32),
@@ -45,7 +57,7 @@ pub(in crate::command) enum Change {
 
 impl Child {
     /// Starts a command with these variables added to the environment.
-    pub(in crate::command) fn start(
+    pub(crate) fn start(
         words: &[OsString],
         variables: &[(&str, OsString)],
         signals: &Blocked,
@@ -60,29 +72,30 @@ impl Child {
 
     /// Starts a command in a session of its own, away from the terminal: nothing to read, its words into
     /// these files.
-    pub(in crate::command) fn start_apart(
+    pub(crate) fn start_apart(
         words: &[OsString],
         variables: &[(&str, OsString)],
         signals: &Blocked,
         (out, error): (fs::File, fs::File),
+        watcher: Option<&Watcher>,
     ) -> io::Result<Self> {
         let mut command = command(words, signals.inherited());
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(out).stderr(error);
-        // SAFETY: `setsid` is allowed between fork and exec; it fails only in a leader, which this is not.
-        unsafe {
-            command.pre_exec(|| if libc::setsid() < 0 { Err(io::Error::last_os_error()) } else { Ok(()) })
-        };
+        let place = watcher.and_then(Watcher::place);
+        // SAFETY: both calls are allowed between fork and exec.
+        unsafe { command.pre_exec(move || begin_session(place)) };
         let pid = i32::try_from(command.spawn()?.id()).map_err(io::Error::other)?;
         Ok(Self { pid })
     }
 
-    pub(in crate::command) fn pid(&self) -> u32 {
+    /// Its number.
+    pub(crate) fn pid(&self) -> u32 {
         self.pid.unsigned_abs()
     }
 
     /// Passes on a signal that somebody sent to laptime.
-    pub(in crate::command) fn forward(&self, signal: &Signal) {
+    pub(crate) fn forward(&self, signal: &Signal) {
         let Some(sender) = signal.sender else { return };
         // What the command sends its own group has reached it already.
         let own = signal.number == libc::SIGCHLD || self.has_descendant(sender);
@@ -100,7 +113,7 @@ impl Child {
             if pid == self.pid {
                 return true;
             }
-            match field_of_stat(pid, 1).and_then(|parent| parent.parse().ok()) {
+            match ask_stat(pid, |stat| stat.number(4)) {
                 Some(parent) if parent > 1 => pid = parent,
                 _ => return false,
             }
@@ -109,11 +122,11 @@ impl Child {
     }
 
     fn is_stopped(&self) -> bool {
-        field_of_stat(self.pid, 0).is_some_and(|state| matches!(state.as_str(), "T" | "t"))
+        ask_stat(self.pid, |stat| Some(stat.is_stopped())) == Some(true)
     }
 
     /// Asks without waiting; the end stays to be asked for again until the child is reaped.
-    pub(in crate::command) fn change(&self) -> Change {
+    pub(crate) fn change(&self) -> Change {
         let mut about = self.wait_id(libc::WEXITED | libc::WNOWAIT | libc::WNOHANG);
         if matches!(about.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) {
             return Change::Ended;
@@ -136,7 +149,7 @@ impl Child {
     }
 
     /// Takes the ended child's last word, and what it used.
-    pub(in crate::command) fn reap(&self) -> (Ended, ChildUsage) {
+    pub(crate) fn reap(&self) -> (Ended, ChildUsage) {
         let mut word = 0;
         // SAFETY: live pointers, and a zeroed `rusage` is valid.
         let usage = unsafe {
@@ -151,14 +164,14 @@ impl Child {
         } else {
             Ended::Exit(u8::try_from(libc::WEXITSTATUS(word)).unwrap_or(u8::MAX))
         };
-        (ended, child_usage(&usage))
+        (ended, ChildUsage::of(&usage))
     }
 }
 
 /// Becomes the command; returns only to say why it could not.
-pub(in crate::command) fn replace_this_process(words: &[OsString]) -> Failure {
-    let error = command(words, Inherited::untouched()).exec();
-    not_started(words.first().unwrap_or(&OsString::new()), &error)
+#[must_use]
+pub fn replace_this_process(words: &[OsString]) -> io::Error {
+    command(words, Inherited::untouched()).exec()
 }
 
 fn command(words: &[OsString], inherited: Inherited) -> Command {
@@ -168,6 +181,17 @@ fn command(words: &[OsString], inherited: Inherited) -> Command {
     // SAFETY: `restore` makes only calls that are allowed between fork and exec.
     unsafe { command.pre_exec(move || inherited.restore()) };
     command
+}
+
+/// In a child between fork and exec: begins a session, and says so to the watcher before the command can
+/// start anything.
+fn begin_session(watcher: Option<RawFd>) -> io::Result<()> {
+    // SAFETY: a plain system call; it fails only in the leader of a group, which a new child is not.
+    if unsafe { libc::setsid() } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    watcher.into_iter().for_each(announce);
+    Ok(())
 }
 
 /// A reader of the command's output must see its end when the command closes it, and a writer to its
@@ -180,51 +204,8 @@ fn let_go_of_standard_streams() {
     }
 }
 
-/// A field of `/proc/PID/stat` behind the command's name: 0 is the state, 1 the parent.
-fn field_of_stat(pid: i32, field: usize) -> Option<String> {
+/// Something that `/proc/PID/stat` says.
+fn ask_stat<T>(pid: i32, answer: impl Fn(&ProcessStat<'_>) -> Option<T>) -> Option<T> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let fields = text.get(text.rfind(')')? + 1..)?;
-    fields.split_ascii_whitespace().nth(field).map(str::to_owned)
-}
-
-fn child_usage(usage: &libc::rusage) -> ChildUsage {
-    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
-    let ns = |time: libc::timeval| {
-        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
-            + u64::try_from(time.tv_usec).unwrap_or(0) * 1000
-    };
-    ChildUsage {
-        user_ns: ns(usage.ru_utime),
-        system_ns: ns(usage.ru_stime),
-        // The kernel counts in KiB here.
-        peak_resident_bytes: count(usage.ru_maxrss).saturating_mul(1024),
-        major_faults: count(usage.ru_majflt),
-        voluntary_switches: count(usage.ru_nvcsw),
-        involuntary_switches: count(usage.ru_nivcsw),
-    }
-}
-
-/// When to read the probes again.
-pub(in crate::command) struct Timer {
-    due: Instant,
-}
-
-impl Timer {
-    pub(in crate::command) fn every_second() -> Self {
-        Self { due: Instant::now() + SAMPLE_EVERY }
-    }
-
-    /// How long it is until then.
-    pub(in crate::command) fn left(&self) -> Duration {
-        self.due.saturating_duration_since(Instant::now())
-    }
-
-    /// Whether it is time, which it then is again a second later.
-    pub(in crate::command) fn is_due(&mut self) -> bool {
-        let due = self.left().is_zero();
-        if due {
-            *self = Self::every_second();
-        }
-        due
-    }
+    answer(&ProcessStat::parse(&text)?)
 }

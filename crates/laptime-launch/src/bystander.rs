@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 const PATIENCE_MS: i32 = 2_000;
 
 /// Stands in this process' group with every signal held back; ends with this process, whatever ends it.
-pub(super) struct Bystander {
+pub(crate) struct Bystander {
     pid: i32,
     question: File,
     answer: File,
@@ -22,7 +22,7 @@ pub(super) struct Bystander {
 
 impl Bystander {
     /// Forks one; every signal must be blocked by now. `None` where there is no process or pipe to be had.
-    pub(super) fn stand() -> Option<Self> {
+    pub(crate) fn stand() -> Option<Self> {
         let [questions, question] = pipe()?;
         let [answer, answers] = pipe()?;
         // SAFETY: the child makes only calls that are allowed after a fork of a process with threads.
@@ -34,7 +34,7 @@ impl Bystander {
     }
 
     /// The signals that the group got since the last time, as a mask: bit 0 is signal 1.
-    pub(super) fn seen(&mut self) -> u64 {
+    pub(crate) fn seen(&mut self) -> u64 {
         let mask = if self.trusted { self.ask() } else { None };
         self.trusted = mask.is_some();
         mask.unwrap_or(0)

@@ -2,10 +2,11 @@
 
 #![expect(unsafe_code, reason = "dying by a signal")]
 
-use super::child::Ended;
+use crate::child::Ended;
 
 /// Ends this process as the child ended; returns only the exit code that is left to return.
-pub(crate) fn end_like(ended: Ended) -> u8 {
+#[must_use]
+pub fn end_like(ended: Ended) -> u8 {
     match ended {
         Ended::Exit(code) => code,
         Ended::Signal(signal) => {

@@ -16,14 +16,14 @@ pub fn keep_broken_pipes_silent() {
 }
 
 /// All signals, held back in this process from now on; what was so before is kept for the child.
-pub(in crate::command) struct Blocked {
+pub struct Blocked {
     every: libc::sigset_t,
     original: Inherited,
 }
 
 /// What a child is to have as if it were started without laptime.
 #[derive(Clone, Copy)]
-pub(in crate::command) struct Inherited {
+pub(crate) struct Inherited {
     mask: libc::sigset_t,
     pipe_ignored: bool,
     child_ignored: bool,
@@ -31,22 +31,23 @@ pub(in crate::command) struct Inherited {
 
 /// A signal that came, and from whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::command) struct Signal {
-    pub(in crate::command) number: i32,
+pub(crate) struct Signal {
+    pub(crate) number: i32,
     /// The process that sent it; `None` when it came from the kernel, such as a key on the terminal.
-    pub(in crate::command) sender: Option<i32>,
+    pub(crate) sender: Option<i32>,
 }
 
 impl Signal {
     /// Whether a mask of signals, bit 0 for signal 1, has it.
-    pub(super) fn is_in(&self, mask: u64) -> bool {
+    pub(crate) fn is_in(&self, mask: u64) -> bool {
         u32::try_from(self.number - 1).is_ok_and(|bit| bit < 64 && mask >> bit & 1 == 1)
     }
 }
 
 impl Blocked {
     /// Blocks every signal that can be. Must be called before any thread is started.
-    pub(in crate::command) fn all() -> Self {
+    #[must_use]
+    pub fn all() -> Self {
         // SAFETY: zeroed sets and actions are valid for the calls that fill them, which get live pointers.
         unsafe {
             let mut every: libc::sigset_t = std::mem::zeroed();
@@ -65,12 +66,12 @@ impl Blocked {
         }
     }
 
-    pub(in crate::command) fn inherited(&self) -> Inherited {
+    pub(crate) fn inherited(&self) -> Inherited {
         self.original
     }
 
     /// The next signal; `None` when there is none for that long.
-    pub(in crate::command) fn wait(&self, patience: Duration) -> Option<Signal> {
+    pub(crate) fn wait(&self, patience: Duration) -> Option<Signal> {
         let patience = libc::timespec {
             tv_sec: patience.as_secs().try_into().unwrap_or(1),
             tv_nsec: patience.subsec_nanos().into(),
@@ -86,7 +87,7 @@ impl Blocked {
     }
 
     /// Stops this process as the child was stopped, until somebody continues it.
-    pub(in crate::command) fn stop_by(&self, signal: i32) {
+    pub(crate) fn stop_by(&self, signal: i32) {
         // SAFETY: as above; signals stay blocked but for the one that stops.
         unsafe {
             let mut only: libc::sigset_t = std::mem::zeroed();
@@ -110,7 +111,7 @@ impl Blocked {
 impl Inherited {
     /// Makes the calling process, a child about to become the command, see what laptime was started with.
     /// Only calls that are allowed between fork and exec.
-    pub(in crate::command) fn restore(&self) -> io::Result<()> {
+    pub(crate) fn restore(&self) -> io::Result<()> {
         // SAFETY: async-signal-safe calls with live pointers.
         unsafe {
             if self.pipe_ignored {
@@ -127,7 +128,7 @@ impl Inherited {
     }
 
     /// What this process was started with, when nothing was changed yet.
-    pub(in crate::command) fn untouched() -> Self {
+    pub(crate) fn untouched() -> Self {
         // SAFETY: a zeroed set is valid for the call that fills it.
         let mask = unsafe {
             let mut mask: libc::sigset_t = std::mem::zeroed();
@@ -139,7 +140,8 @@ impl Inherited {
 }
 
 /// ` (SIGTERM)`; empty for a signal without a name.
-pub(in crate::command) fn name(signal: i32) -> String {
+#[must_use]
+pub fn name(signal: i32) -> String {
     let names = [
         "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
         "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
