@@ -10,6 +10,8 @@ from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
 from typing import Any
 
+from ._frameworks import packages
+
 # Frames looked through for the epoch loop; trainers written as classes are five to ten deep.
 MOST_FRAMES = 32
 
@@ -21,9 +23,6 @@ _HANDS_OUT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 # From 3.13 on `f_locals` is a view that reads one variable; before, it copies them all.
 _LOCALS_ARE_A_VIEW = sys.version_info >= (3, 13)
-
-# Code that is never the user's loop.
-_FOREIGN = ("torch", "keras", "tensorflow", "laptime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +137,17 @@ def enclosing(frame: FrameType | None) -> list[tuple[int, FrameType, Loop]]:
 
 
 def _is_foreign(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _FOREIGN
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in packages
 
 
 def identity(frame: FrameType, loop: Loop) -> tuple[int, CodeType, int]:
     """Tells one running loop from another for as long as its frame lives."""
     return (id(frame), frame.f_code, loop.start)
+
+
+def identities(frame: FrameType | None) -> frozenset[Any]:
+    """The loops that a frame stands in, told apart for as long as they run."""
+    return frozenset(identity(at, loop) for _, at, loop in enclosing(frame))
 
 
 def epoch_place(frame: FrameType | None, around_birth: frozenset[Any]) -> Place | None:

@@ -57,13 +57,14 @@ mod _native {
         see_activity, take_samples, take_tokens, train_model, training_in_worker, training_loader,
     };
 
-    use super::{Bound, PyModule, PyResult, lap, step_calls};
+    use super::{Bound, PyModule, PyResult, lap, step_calls, training};
     use pyo3::prelude::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("LOG_VERSION", laptime_store::LOG_VERSION)?;
         module.add("lap", lap::function(module)?)?;
-        step_calls::add_to(module)
+        step_calls::add_to(module)?;
+        training::add_numbers(module)
     }
 }

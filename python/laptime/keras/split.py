@@ -6,12 +6,12 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _guard
-from ._native import enter, exit
-from ._samples import samples_of
+from .. import _guard
+from .._native import enter, exit
+from .._samples import samples_of
 
 if TYPE_CHECKING:
-    from ._keras_fit import Fit
+    from .fit import Fit
 
 
 class Split:
@@ -57,7 +57,7 @@ class Split:
     def _compiled_for(self, iterator: Any) -> Any:
         import tensorflow as tf
 
-        from . import tensorflow as hooks
+        from .. import tensorflow as hooks
 
         if type(iterator) is not hooks.iterator_type():
             return None

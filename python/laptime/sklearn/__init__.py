@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -18,12 +17,12 @@ from typing import Any
 import sklearn
 from sklearn import base
 
-from . import _guard, _left_behind, _native, _session, _training
-from ._samples import samples_of
+from .. import _frameworks, _guard, _native, _session, _training
+from .._native import UPDATE_UNSETTLED
+from .._samples import samples_of
 
 _FIT = _native.stage_id("fit")
 _PARTIAL_FIT = _native.stage_id("partial_fit")
-_UNSETTLED = 1
 
 # Functions that fit copies of an estimator to many parts of the data.
 _VALIDATIONS = (
@@ -61,7 +60,7 @@ def attach() -> None:
 def _attach_estimators() -> None:
     """Estimators have a `fit` each, so every class gets its own wrapped when it is made."""
     original = base.BaseEstimator.__dict__.get("__init_subclass__")
-    _training.OPTIMIZER_FACTS.append((base.BaseEstimator, _facts))
+    _frameworks.register("sklearn", optimizers=(base.BaseEstimator, _facts))
 
     def __init_subclass__(cls: type, **kwargs: Any) -> None:
         if original is not None:
@@ -101,7 +100,7 @@ def _hook_validations() -> None:
 def _make_fit(original: Callable[..., Any]) -> Callable[..., Any]:
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         data = args[0] if args else kwargs.get("X")
-        is_ours = not here.depth and _begin(self, type(self).__name__, data, sys._getframe(1))
+        is_ours = not here.depth and _begin(self, type(self).__name__, data, sys._getframe().f_back)
         _enter()
         try:
             return original(self, *args, **kwargs)
@@ -123,7 +122,7 @@ def _make_validation(original: Callable[..., Any]) -> Callable[..., Any]:
         estimator = args[0] if args else kwargs.get("estimator")
         data = args[1] if len(args) > 1 else kwargs.get("X")
         label = f"{name}({type(estimator).__name__})"
-        is_ours = not here.depth and _begin(estimator, label, data, sys._getframe(1))
+        is_ours = not here.depth and _begin(estimator, label, data, sys._getframe().f_back)
         _enter()
         try:
             return original(*args, **kwargs)
@@ -156,7 +155,7 @@ def _begin(estimator: Any, label: str, data: Any, frame: FrameType | None) -> bo
     if not _trains(estimator) or _is_part():
         return False
     _session.ensure_started()
-    _left_behind.end_unless_around(frame)
+    _training.here.training.leave_unless_around(frame)
     if _native.fit_is_open() or _native.in_training():
         # Part of a training that is under way, such as a probe of its features.
         return False
@@ -201,7 +200,7 @@ def _facts(estimator: Any) -> dict[str, Any]:
 def _make_partial_fit(original: Callable[..., Any]) -> Callable[..., Any]:
     def partial_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         data = args[0] if args else kwargs.get("X")
-        is_ours = not here.depth and _begin_part(self, data, sys._getframe(1))
+        is_ours = not here.depth and _begin_part(self, data, sys._getframe().f_back)
         here.depth += 1
         try:
             return original(self, *args, **kwargs)
@@ -224,25 +223,17 @@ def _begin_part(estimator: Any, data: Any, frame: FrameType | None) -> bool:
     _session.ensure_started()
     training = _training.here.training
     if _native.in_training() and training.fit_began != here.began:
-        _left_behind.end_unless_around(frame)
+        training.leave_unless_around(frame)
     is_others = _native.in_training() and training.fit_began != here.began
     if is_others or (_native.fit_is_open() and not _native.in_training()):
         return False
     _native.begin_function(_PARTIAL_FIT, True)
     _native.take_samples(samples_of(data))
-    if _native.begin_compiled_update(estimator) == _UNSETTLED:
-        _remember(training, estimator)
+    if _native.begin_compiled_update(estimator) == UPDATE_UNSETTLED:
+        training.remember(estimator)
         training.settle_update(estimator, frame)
         here.began = training.fit_began
     return True
-
-
-def _remember(training: Any, estimator: Any) -> None:
-    """Another estimator may stand where this one stood, once it is gone."""
-    key = id(estimator)
-    if key not in training.optimizers:
-        forget = _training._forgetter(key, _native.forget_optimizer, training.optimizers)
-        training.optimizers[key] = weakref.ref(estimator, forget)
 
 
 @_guard.safely

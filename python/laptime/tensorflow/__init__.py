@@ -7,17 +7,19 @@ for, training or evaluation, is seen while TensorFlow traces it.
 
 from __future__ import annotations
 
-import atexit
 import sys
 import threading
 import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import tensorflow as tf
 
-from . import _guard, _left_behind, _loops, _native, _passes, _training
-from ._native import (
+from .. import _frameworks, _guard, _loops, _native, _passes, _training
+from .._native import (
+    MODULE_MODEL,
+    UPDATE_UNSETTLED,
     ask,
     begin_backward,
     begin_function,
@@ -32,13 +34,13 @@ from ._native import (
     pause_steps,
     take_batch,
 )
-from ._samples import samples_of
-from .keras import here as keras
+from .._passes import owned
+from .._samples import samples_of
+from ..keras import here as keras
 
 _BACKWARD = _native.stage_id("backward")
 _CHECKPOINT = _native.stage_id("checkpoint")
 _FORWARD = _native.stage_id("forward")
-_UNSETTLED = 1
 
 executing_eagerly = tf.executing_eagerly
 
@@ -56,7 +58,7 @@ class _Here(threading.local):
     """What TensorFlow does on the calling thread."""
 
     def __init__(self) -> None:
-        _native.know_module(_MODEL, "model")
+        _native.know_module(_MODEL, MODULE_MODEL)
         _native.train_model(_MODEL)
         self.in_tape = False
         self.wants_samples = False
@@ -68,27 +70,18 @@ here = _Here()
 
 
 def attach() -> None:
-    """Attaches every hook once; what cannot attach is told in the run."""
+    """Attaches every hook once; the run says what cannot attach."""
     global _attached
     if _attached:
         return
     _attached = True
-    _training.DATA_FACTS.append((tf.data.Dataset, dataset_facts))
+    _frameworks.register("tensorflow", data=(tf.data.Dataset, dataset_facts))
     _guard.attach("tf.data", _attach_data)
     _guard.attach("GradientTape", _attach_tape)
     _guard.attach("tf.function", _attach_function)
     _guard.attach("tf.Variable", _attach_variables)
     _guard.attach("tf.train.Checkpoint", _attach_checkpoint)
-    atexit.register(end_training)
-
-
-@_guard.safely
-def end_training() -> None:
-    """The script ends, and with it what it trains."""
-    _passes.settle()
-    _training.here.training.end_fit()
-    _training.here.training.forget()
-    _loops.forget()
+    _training.end_with_script()
 
 
 # Data.
@@ -115,7 +108,7 @@ def _attach_data() -> None:
 
 def _is_scripts() -> bool:
     """Whether the script itself does what is done here: not Keras, and not while a function is traced."""
-    return not keras.depth and executing_eagerly()
+    return not owned.depth and executing_eagerly()
 
 
 def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,7 +207,7 @@ def _make_exit(original: Callable[..., Any]) -> Callable[..., Any]:
 def _begin_tape(tape: Any) -> None:
     if here.in_tape or is_inside():
         return
-    if keras.depth:
+    if owned.depth:
         if keras.fit is None:
             return
         enter(_FORWARD)
@@ -228,7 +221,7 @@ def _begin_tape(tape: Any) -> None:
 @_guard.safely
 def _end_tape(stage: int) -> None:
     here.in_tape = False
-    if keras.depth:
+    if owned.depth:
         exit(stage)
     else:
         end_call()
@@ -237,9 +230,9 @@ def _end_tape(stage: int) -> None:
 def _make_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not executing_eagerly():
-            if not keras.depth:
+            if not owned.depth:
                 _see_traced_gradient(args, kwargs)
-        elif not keras.depth:
+        elif not owned.depth:
             begin_backward(None)
         elif keras.fit is not None:
             enter(_BACKWARD)
@@ -250,7 +243,7 @@ def _make_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
             _end_gradient()
             raise
         if _end_gradient():
-            _settle_own_step()
+            _settle_own_step(sys._getframe().f_back)
         return result
 
     return gradient
@@ -260,7 +253,7 @@ def _end_gradient() -> bool:
     """Says whether the gradients are for an update of the script's own."""
     if not executing_eagerly():
         return False
-    if not keras.depth:
+    if not owned.depth:
         return bool(end_backward())
     if keras.fit is not None:
         exit(_BACKWARD)
@@ -276,11 +269,10 @@ def _see_traced_gradient(args: Any, kwargs: Any) -> None:
 
 
 @_guard.safely
-def _settle_own_step() -> None:
-    # The caller of `gradient`: this function stands inside its guard, which stands inside `gradient`.
+def _settle_own_step(frame: FrameType | None) -> None:
     training = _training.here.training
     before = training.fit_began
-    training.settle_own_step(sys._getframe(3), "tensorflow")
+    training.settle_own_step(frame, "tensorflow")
     if training.fit_began != before:
         _native.fit_update(own_facts())
 
@@ -292,8 +284,8 @@ def see_model(model: Any, inputs: Any) -> None:
         _native.take_samples(samples_of(inputs))
     training = _training.here.training
     if id(model) not in training.modules:
-        training.see_module(model, "model")
-        training.see_model(model)
+        training.see_module(model, MODULE_MODEL)
+        training.see_model(model, type(model).__name__)
 
 
 # Compiled functions.
@@ -360,8 +352,8 @@ class Call:
             _native.take_samples(samples_of(self.inputs))
         training = _training.here.training
         if optimizer is None and not _native.is_counted():
-            _left_behind.end_unless_around(self.frame)
-        if _native.begin_compiled_update(optimizer) == _UNSETTLED:
+            training.leave_unless_around(self.frame)
+        if _native.begin_compiled_update(optimizer) == UPDATE_UNSETTLED:
             training.framework = "tensorflow"
             before = training.fit_began
             training.settle_update(optimizer, self.frame)
@@ -373,7 +365,7 @@ class Call:
         end_function(self.stage)
         if self.assigns and not self.is_updating and not self.is_known:
             # Outside any loop it was called for another reason.
-            self.updates_itself = bool(_left_behind.loops_around(self.frame))
+            self.updates_itself = bool(_loops.identities(self.frame))
             if self.updates_itself:
                 self.update(None)
         self.frame = self.inputs = None
@@ -392,9 +384,9 @@ class Call:
         _native.end_compiled_update(optimizer)
         if optimizer is not None:
             # Only now: that imports Keras, whose optimizer this is.
-            from . import _keras_facts
+            from ..keras.facts import see_weights
 
-            _keras_facts.see_weights(optimizer)
+            see_weights(optimizer)
         if not self.is_known:
             _native.fit_update({"compiled": self.name})
 
@@ -412,7 +404,7 @@ def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
         if evaluates:
             begin_model(_MODEL, False)
         elif call is not None:
-            _begin_call(call, sys._getframe(1), args or tuple(kwargs.values()))
+            _begin_call(call, sys._getframe().f_back, args or tuple(kwargs.values()))
         try:
             return original(self, *args, **kwargs)
         except BaseException as error:
