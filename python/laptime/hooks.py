@@ -6,6 +6,7 @@ They translate calls of the framework into events; the recorder makes fits, epoc
 
 from __future__ import annotations
 
+import threading
 from types import FrameType
 from typing import Any
 
@@ -14,6 +15,16 @@ from ._frameworks import register
 from ._guard import attach, replace, safely, unseen
 from ._native import enter, exit, stage_id
 from ._samples import samples_of
+
+
+class _WithinPart(threading.local):
+    """Whether this thread is inside a part of a fit that has a row of its own, such as a candidate of a search."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+
+within_part = _WithinPart()
 
 
 class Fit:
@@ -78,12 +89,13 @@ class Rounds:
     A fit that is open already, such as that of a wrapper around the framework, gets the facts and the steps.
     """
 
-    __slots__ = ("__weakref__", "_is_open", "_is_ours", "_stage")
+    __slots__ = ("__weakref__", "_is_open", "_stage", "is_ours")
 
     def __init__(self, stage: int, **facts: Any) -> None:
         self._stage = stage
         self._is_open = False
-        self._is_ours = not _native.fit_is_open()
+        # Whether the fit is not one that was open.
+        self.is_ours = not _native.fit_is_open()
         _native.begin_training(self, facts, False)
         _native.know_optimizer(self)
 
@@ -93,7 +105,8 @@ class Rounds:
         _session.ensure_started()
         _passes.settle()
         _training.here.training.leave_unless_around(frame)
-        return None if _native.in_training() or _native.is_inside() else cls(stage, **facts)
+        is_part = within_part.depth or _native.in_training() or _native.is_inside()
+        return None if is_part else cls(stage, **facts)
 
     def update(self, **facts: Any) -> None:
         """Adds what is known of the fit by now."""
@@ -114,10 +127,16 @@ class Rounds:
             _native.end_function(self._stage)
             _native.end_compiled_update(self)
 
+    def drop_round(self) -> None:
+        """What is open turned out to be no round."""
+        if self._is_open:
+            self._is_open = False
+            _native.end_function(self._stage)
+
     def end(self) -> None:
         """The fit has ended, or failed."""
         self.end_round()
-        if self._is_ours:
+        if self.is_ours:
             _native.end_training()
         else:
             _native.pause_steps()
@@ -136,4 +155,5 @@ __all__ = [
     "samples_of",
     "stage_id",
     "unseen",
+    "within_part",
 ]
