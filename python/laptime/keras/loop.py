@@ -37,7 +37,7 @@ _TRAIN_FUNCTION = _native.stage_id("train_function")
 _BACKEND = keras.backend.backend()
 
 if _BACKEND == "tensorflow":
-    from .. import tensorflow as hooks
+    from ..tensorflow import functions as hooks
 
 
 def attach() -> None:

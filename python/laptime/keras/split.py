@@ -57,11 +57,11 @@ class Split:
     def _compiled_for(self, iterator: Any) -> Any:
         import tensorflow as tf
 
-        from .. import tensorflow as hooks
+        from ..tensorflow.data import iterator_type, plain_next
 
-        if type(iterator) is not hooks.iterator_type():
+        if type(iterator) is not iterator_type():
             return None
-        self.next = hooks.plain_next()
+        self.next = plain_next()
         original = self.original
         if self.fit.model.run_eagerly:
             return lambda data: original((data,))
