@@ -128,7 +128,7 @@ def enclosing(frame: FrameType | None) -> list[tuple[int, FrameType, Loop]]:
     for callers_up in range(MOST_FRAMES):
         if frame is None:
             break
-        if not _is_foreign(frame):
+        if not is_foreign(frame):
             at = frame.f_lasti
             loops = (loop for loop in loops_of(frame.f_code) if loop.encloses(at))
             found.extend((callers_up, frame, loop) for loop in loops)
@@ -136,8 +136,10 @@ def enclosing(frame: FrameType | None) -> list[tuple[int, FrameType, Loop]]:
     return found
 
 
-def _is_foreign(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in packages
+def is_foreign(frame: FrameType | None) -> bool:
+    """Whether a frame is a framework's: its loops are never the script's."""
+    name = "" if frame is None else frame.f_globals.get("__name__", "")
+    return str(name).partition(".")[0] in packages
 
 
 def identity(frame: FrameType, loop: Loop) -> tuple[int, CodeType, int]:

@@ -278,6 +278,9 @@ def pause_steps() -> None:
 def rank() -> int:
     """The rank of this process as its launcher tells; 0 when it is alone."""
 
+def results_arrived() -> None:
+    """What the last update computed is there: the script has waited for it."""
+
 def run_folder() -> str | None:
     """The folder of the run that is being recorded."""
 

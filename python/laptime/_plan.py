@@ -188,7 +188,7 @@ def _calls_always(running: _Running, frame: FrameType) -> bool:
     """Whether the functions that a loop's turn called always come to this frame's call."""
     at: FrameType | None = frame
     while at is not None and at is not running.frame:
-        if not _loops._is_foreign(at) and _guards(_Running(at, None), at.f_lasti):
+        if not _loops.is_foreign(at) and _guards(_Running(at, None), at.f_lasti):
             return False
         at = at.f_back
     return at is not None
@@ -531,7 +531,7 @@ def _by_name(frame: FrameType | None, names: frozenset[str]) -> Found | None:
     for _ in range(_loops.MOST_FRAMES):
         if frame is None:
             return None
-        if not _loops._is_foreign(frame):
+        if not _loops.is_foreign(frame):
             for scope in _scopes(frame):
                 found = list(_named(frame, scope, names))
                 if found:

@@ -102,11 +102,12 @@ class Rounds:
     @classmethod
     def of(cls, frame: FrameType | None, stage: int, **facts: Any) -> Rounds | None:
         """The rounds of a call from this frame; `None` where it is part of a training that is under way."""
+        if within_part.depth:
+            return None
         _session.ensure_started()
         _passes.settle()
         _training.here.training.leave_unless_around(frame)
-        is_part = within_part.depth or _native.in_training() or _native.is_inside()
-        return None if is_part else cls(stage, **facts)
+        return None if _native.in_training() or _native.is_inside() else cls(stage, **facts)
 
     def update(self, **facts: Any) -> None:
         """Adds what is known of the fit by now."""

@@ -94,6 +94,16 @@ SKLEARN = """
 from sklearn.linear_model import LinearRegression
 print(LinearRegression().fit([[1.0], [2.0]], [1.0, 2.0]).coef_.shape)
 """
+JAX = """
+import jax
+@jax.jit
+def train_step(weight):
+    return weight - 0.1 * jax.grad(lambda weight: weight * weight)(weight)
+weight = 1.0
+for step in range(3):
+    weight = train_step(weight)
+print(float(weight))
+"""
 XGBOOST = """
 import numpy, xgboost
 data = xgboost.DMatrix(numpy.arange(40.0).reshape(20, 2), numpy.arange(20) % 2)
@@ -124,6 +134,7 @@ BROKEN = {
         "tensorflow", "del module.train.Checkpoint", "tf.train.Checkpoint", TENSORFLOW, fits=0
     ),
     "sklearn": Broken("sklearn.base", SEALED, "BaseEstimator.fit", SKLEARN, fits=0),
+    "jax": Broken("jax", "del module.block_until_ready", "jax.block_until_ready", JAX),
     "xgboost": Broken(
         "xgboost", "del module.training", "xgboost.train", XGBOOST, fits=0
     ),

@@ -149,6 +149,12 @@ pub(crate) fn end_compiled_update(optimizer: &Bound<'_, PyAny>) {
     tell((), |training| training.end_compiled_update(address(optimizer)));
 }
 
+/// What the last update computed is there: the script has waited for it.
+#[pyfunction]
+pub(crate) fn results_arrived() {
+    tell((), Training::results_arrived);
+}
+
 /// The script has updated its model itself, settled before: its step ends.
 #[pyfunction]
 pub(crate) fn end_own_step() {

@@ -12,6 +12,7 @@ import sklearn
 
 from .. import _guard, _native, _session, _training
 from .._native import enter, exit
+from ..hooks import within_part
 from . import iterations
 
 _FIT = _native.stage_id("fit")
@@ -47,6 +48,9 @@ def make_fit(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         data = args[0] if args else kwargs.get("X")
         row = begin(self, data, sys._getframe().f_back) if not stack else _begin_row(self)
+        # A fit in a worker of a pool is part of one elsewhere, and so is all that happens in it.
+        is_part = row is None and not stack
+        within_part.depth += is_part
         enter_fit(self)
         try:
             return original(self, *args, **kwargs)
@@ -55,6 +59,7 @@ def make_fit(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         finally:
             leave_fit()
+            within_part.depth -= is_part
             if row is not None:
                 _end_row(row) if stack else end(self)
 
