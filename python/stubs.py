@@ -42,7 +42,7 @@ TYPES = {
     "is_new": "bool",
     "iterable": "Iterable[T]",
     "iterator": "object",
-    "kind": "str",
+    "kind": "int",
     "loader": "object",
     "may_train": "bool",
     "message": "str | None",
@@ -176,7 +176,9 @@ def text() -> str:
         for name, value in sorted(vars(_native).items())
         if inspect.isbuiltin(value) and not name.startswith("_")
     ]
-    classes = STAGE.format(doc=inspect.getdoc(_native.Stage))
+    numbers = sorted(name for name, value in vars(_native).items() if isinstance(value, int))
+    classes = "\n" + "".join(f"{name}: int\n" for name in numbers)
+    classes += STAGE.format(doc=inspect.getdoc(_native.Stage))
     classes += INDEX_ITERATOR.format(doc=inspect.getdoc(_native.IndexIterator))
     classes += EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
     classes += STEP_LOG.format(doc=inspect.getdoc(_native.StepLog))

@@ -15,8 +15,9 @@ troubles: set[str] = set()
 
 def safely(note: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a note-taking function harmless: it gives `None` instead of raising, and is off from then on."""
-    # Such as `sklearn.begin`.
-    name = f"{note.__module__.rpartition('.')[2].strip('_')}.{note.__name__.strip('_')}"
+    # Such as `sklearn.fit.begin`.
+    module = note.__module__.removeprefix("laptime.").strip("_")
+    name = f"{module}.{note.__name__.strip('_')}"
     off = False
 
     @functools.wraps(note)

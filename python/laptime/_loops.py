@@ -10,6 +10,8 @@ from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
 from typing import Any
 
+from ._frameworks import packages
+
 # Frames looked through for the epoch loop; trainers written as classes are five to ten deep.
 MOST_FRAMES = 32
 
@@ -21,9 +23,6 @@ _HANDS_OUT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 # From 3.13 on `f_locals` is a view that reads one variable; before, it copies them all.
 _LOCALS_ARE_A_VIEW = sys.version_info >= (3, 13)
-
-# Code that is never the user's loop.
-_FOREIGN = ("torch", "keras", "tensorflow", "laptime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ def enclosing(frame: FrameType | None) -> list[tuple[int, FrameType, Loop]]:
     for callers_up in range(MOST_FRAMES):
         if frame is None:
             break
-        if not _is_foreign(frame):
+        if not is_foreign(frame):
             at = frame.f_lasti
             loops = (loop for loop in loops_of(frame.f_code) if loop.encloses(at))
             found.extend((callers_up, frame, loop) for loop in loops)
@@ -150,13 +149,20 @@ def position(frame: FrameType | None) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _is_foreign(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _FOREIGN
+def is_foreign(frame: FrameType | None) -> bool:
+    """Whether a frame is a framework's: its loops are never the script's."""
+    name = "" if frame is None else frame.f_globals.get("__name__", "")
+    return str(name).partition(".")[0] in packages
 
 
 def identity(frame: FrameType, loop: Loop) -> tuple[int, CodeType, int]:
     """Tells one running loop from another for as long as its frame lives."""
     return (id(frame), frame.f_code, loop.start)
+
+
+def identities(frame: FrameType | None) -> frozenset[Any]:
+    """The loops that a frame stands in, told apart for as long as they run."""
+    return frozenset(identity(at, loop) for _, at, loop in enclosing(frame))
 
 
 def epoch_place(

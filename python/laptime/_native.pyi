@@ -8,6 +8,17 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
+CALL_NEW_MODEL: int
+CALL_NEW_MODULE: int
+CALL_WANTS_SAMPLES: int
+LOG_VERSION: int
+MODULE_LOSS: int
+MODULE_MODEL: int
+MODULE_SILENT: int
+UPDATE_BEGUN: int
+UPDATE_NESTED: int
+UPDATE_UNSETTLED: int
+
 class Stage:
     """A named kind of work: `with stage:` times a block, `@stage` a function."""
 
@@ -75,7 +86,7 @@ def begin_call(module: object, /) -> bool | int | None:
     """A module is called: `None` when that is no stage, `True` when it has begun, else what is wanted first."""
 
 def begin_compiled_update(optimizer: object) -> int:
-    """A compiled function updates the optimizer's model: 0 begun, 1 settle first."""
+    """A compiled function updates the optimizer's model: `UPDATE_BEGUN`, or `UPDATE_UNSETTLED`: settle first."""
 
 def begin_function(stage_id: int, may_train: bool) -> None:
     """A compiled function is called, outermost; `may_train` unless it is known not to."""
@@ -96,7 +107,7 @@ def begin_training(optimizer: object, facts: dict[str, object], counts_rows: boo
     """Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted."""
 
 def begin_update(optimizer: object, /) -> int:
-    """An optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another."""
+    """An optimizer updates its model: `UPDATE_BEGUN`, `UPDATE_UNSETTLED`: settle first and then `enter_update`, or `UPDATE_NESTED`: part of another."""
 
 def begin_zero(optimizer: object, /) -> None:
     """Gradients are about to be set to zero, by an optimizer or by a module."""
@@ -215,7 +226,7 @@ def is_inside() -> bool:
 def iterate(pass_id: int, iterator: object) -> None:
     """The batches of a pass come from this iterator."""
 
-def know_module(module: object, kind: str) -> None:
+def know_module(module: object, kind: int) -> None:
     """The module is a model, or computes a loss, or its call is no stage."""
 
 def know_optimizer(optimizer: object) -> None:
@@ -266,6 +277,9 @@ def pause_steps() -> None:
 
 def rank() -> int:
     """The rank of this process as its launcher tells; 0 when it is alone."""
+
+def results_arrived() -> None:
+    """What the last update computed is there: the script has waited for it."""
 
 def run_folder() -> str | None:
     """The folder of the run that is being recorded."""

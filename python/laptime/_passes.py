@@ -27,6 +27,16 @@ class Ticket:
             pass
 
 
+class _Owned(threading.local):
+    """Whether this thread is inside a call whose loops over data are a framework's own, and no loops of a script."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+
+owned = _Owned()
+
+
 class _Lingering(threading.local):
     """The pass of this thread whose data has ended, but whose iterator has still to be taken down."""
 

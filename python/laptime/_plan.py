@@ -13,7 +13,7 @@ from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
 from typing import Any
 
-from . import _loops, _peek
+from . import _loops, _values
 from ._expression import (
     Arithmetic,
     Attribute,
@@ -188,7 +188,7 @@ def _calls_always(running: _Running, frame: FrameType) -> bool:
     """Whether the functions that a loop's turn called always come to this frame's call."""
     at: FrameType | None = frame
     while at is not None and at is not running.frame:
-        if not _loops._is_foreign(at) and _guards(_Running(at, None), at.f_lasti):
+        if not _loops.is_foreign(at) and _guards(_Running(at, None), at.f_lasti):
             return False
         at = at.f_back
     return at is not None
@@ -264,7 +264,7 @@ class _Running:
         return not any(self.is_stored(name) for side in sides for name in roots(side))
 
     def value(self, expression: Expression) -> Any:
-        return _value(expression, _peek.variables(self.frame, roots(expression)))
+        return _value(expression, _values.variables(self.frame, roots(expression)))
 
     def fixed(self, expression: Expression) -> Any:
         """A value that the loop does not change."""
@@ -341,8 +341,8 @@ def _length(running: _Running, over: Expression, is_variable: bool = True) -> Fo
     if type(value) in (list, tuple, range, dict, set, frozenset):
         source = f"a list of {len(value)}" if isinstance(over, Constant) else str(over)
         return _sane(len(value)), source
-    if "tqdm" in _peek.kind_name(value):
-        return _sane(_peek.attribute(value, "total")), str(over)
+    if "tqdm" in _values.kind_name(value):
+        return _sane(_values.attribute(value, "total")), str(over)
     raise _Unsure
 
 
@@ -350,7 +350,7 @@ def _range(running: _Running, call: Call, is_variable: bool) -> int:
     if not 1 <= len(call.arguments) <= 3:
         raise _Unsure
     turns = range(*(_integer(running.fixed(argument)) for argument in call.arguments))
-    now = _peek.own_variables(running.frame, {running.loop.variable or ""})
+    now = _values.own_variables(running.frame, {running.loop.variable or ""})
     if is_variable and any(type(value) is int and value not in turns for value in now.values()):
         raise _Unsure  # It is not what the loop runs over, or was not when the loop began.
     return _sane(len(turns))
@@ -473,18 +473,18 @@ def _value(expression: Expression, variables: dict[str, Any]) -> Any:
     if isinstance(expression, Constant):
         return expression.value
     if isinstance(expression, Name):
-        found = variables.get(expression.name, _peek.UNKNOWN)
+        found = variables.get(expression.name, _values.UNKNOWN)
     elif isinstance(expression, Attribute):
-        found = _peek.attribute(_value(expression.of, variables), expression.name)
+        found = _values.attribute(_value(expression.of, variables), expression.name)
     elif isinstance(expression, Item):
-        found = _peek.item(_value(expression.of, variables), _value(expression.key, variables))
+        found = _values.item(_value(expression.of, variables), _value(expression.key, variables))
     elif isinstance(expression, Arithmetic):
         return _result(expression, variables)
     elif isinstance(expression, Call):
         return _call(expression, variables)
     else:
         raise _Unsure
-    if found is _peek.UNKNOWN:
+    if found is _values.UNKNOWN:
         raise _Unsure
     return found
 
@@ -531,7 +531,7 @@ def _by_name(frame: FrameType | None, names: frozenset[str]) -> Found | None:
     for _ in range(_loops.MOST_FRAMES):
         if frame is None:
             return None
-        if not _loops._is_foreign(frame):
+        if not _loops.is_foreign(frame):
             for scope in _scopes(frame):
                 found = list(_named(frame, scope, names))
                 if found:
@@ -545,7 +545,7 @@ def _scopes(frame: FrameType) -> Iterator[dict[str, Any]]:
     code = frame.f_code
     own = {name for name in (*code.co_varnames, *code.co_freevars, *code.co_cellvars) if _may_tell(name)}
     if code.co_flags & CO_OPTIMIZED:
-        yield _peek.own_variables(frame, own)
+        yield _values.own_variables(frame, own)
     yield {name: value for name, value in list(frame.f_globals.items()) if _may_tell(name)}
 
 
@@ -574,11 +574,11 @@ def _settings(
 ) -> Iterator[tuple[Any, str]]:
     """The settings of these names that an object holds, itself or in a settings object of its own."""
     is_dict = issubclass(type(of), dict)
-    own = of if is_dict else _peek.own_attributes(of)
+    own = of if is_dict else _values.own_attributes(of)
     for name in list(own):
         if type(name) is not str:
             continue
-        value = _peek.item(of, name) if is_dict else _peek.attribute(of, name)
+        value = _values.item(of, name) if is_dict else _values.attribute(of, name)
         told = f'{source}["{name}"]' if is_dict else f"{source}.{name}"
         if name.lower() in names:
             yield value, told

@@ -6,13 +6,14 @@ passes, steps, epochs and fits; it asks here when something new turns up.
 
 from __future__ import annotations
 
+import atexit
 import threading
 import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
-from . import _loops, _native, _plan, _session
+from . import _frameworks, _guard, _loops, _native, _plan, _session
 
 
 # A pass of more steps is no epoch but a way to say "for ever": at 10 ms a step it would take over a day.
@@ -84,19 +85,18 @@ class Training:
 
     # Models.
 
-    def see_module(self, module: Any, kind: str) -> None:
+    def see_module(self, module: Any, kind: int) -> None:
         """A module is called that was not known."""
         self.modules[id(module)] = weakref.ref(
             module, _forgetter(id(module), _native.forget_module, self.modules)
         )
         _native.know_module(module, kind)
 
-    def see_model(self, model: Any) -> None:
+    def see_model(self, model: Any, name: str) -> None:
         """A model is trained that was not trained before."""
-        inner = getattr(model, "_orig_mod", getattr(model, "module", model))
         if _native.in_training() and not self.model_name:
-            _native.fit_update({"label": type(inner).__name__})
-        self.model_name = type(inner).__name__
+            _native.fit_update({"label": name})
+        self.model_name = name
         self.model = weakref.ref(model)
         _native.train_model(model)
 
@@ -114,23 +114,32 @@ class Training:
         """A pass over a loader begins, which may turn out to be the first of a fit."""
         if len(self.loader_facts) > _MOST_LOADERS:
             self.loader_facts.clear()
-        self.loader_facts[id(loader)] = told_by(DATA_FACTS, loader)
+        self.loader_facts[id(loader)] = _frameworks.data_facts(loader)
 
     # Optimizers.
 
-    def see_birth(self, optimizer: Any, frame: FrameType | None) -> None:
-        """An optimizer is made: loops around this repeat whole trainings."""
+    def see_birth(self, optimizer: Any, frame: FrameType | None, *, foreign: bool) -> None:
+        """An optimizer is made: loops around this repeat whole trainings.
+
+        A foreign one, of another library than the framework's, may use gradients in a step of its own, as SAM does.
+        """
         # The recorder takes some milliseconds to start: better now than in the first epoch.
         _session.ensure_started()
         key = id(optimizer)
         self.outside = ()
-        self.births[key] = Birth(_native.now(), _identities(frame))
-        self.optimizers[key] = weakref.ref(
-            optimizer, _forgetter(key, _native.forget_optimizer, self.optimizers, self.births)
-        )
-        # Another library's optimizer may use gradients in a step of its own, as SAM does.
-        foreign = not type(optimizer).__module__.startswith("torch.optim")
+        self.births[key] = Birth(_native.now(), _loops.identities(frame))
+        self._know_until_gone(optimizer)
         _native.optimizer_created(optimizer, foreign)
+
+    def remember(self, optimizer: Any) -> None:
+        """Knows an optimizer whose making was not seen: another may stand where it stood, once it is gone."""
+        if id(optimizer) not in self.optimizers:
+            self._know_until_gone(optimizer)
+
+    def _know_until_gone(self, optimizer: Any) -> None:
+        key = id(optimizer)
+        gone = _forgetter(key, _native.forget_optimizer, self.optimizers, self.births)
+        self.optimizers[key] = weakref.ref(optimizer, gone)
 
     def settle_update(self, optimizer: Any, frame: FrameType | None) -> None:
         """Finds the fit and the epoch of an update."""
@@ -179,10 +188,10 @@ class Training:
 
     def _optimizer_facts(self, optimizer: Any) -> dict[str, Any]:
         if optimizer is not None:
-            return told_by(OPTIMIZER_FACTS, optimizer)
+            return _frameworks.optimizer_facts(optimizer)
         # A script that updates its model itself.
         model = self.model() if self.model is not None else None
-        return {"framework": self.framework} | told_by(MODEL_FACTS, model)
+        return {"framework": self.framework} | _frameworks.model_facts(model)
 
     def _see_size(self, optimizer: Any) -> None:
         self.sizes[id(optimizer)] = self._optimizer_facts(optimizer).get("parameters", 0)
@@ -199,7 +208,7 @@ class Training:
         birth = self.births.get(id(optimizer), Birth(0, frozenset()))
         as_old = birth.at <= self.fit_began
         if self.place is None or self.epoch is None:
-            return as_old and bool(_identities(frame) & self.fit_loops - birth.loops)
+            return as_old and bool(_loops.identities(frame) & self.fit_loops - birth.loops)
         place = _loops.epoch_place(frame, frozenset())
         if place is None or place.loop is not self.place.loop:
             return False
@@ -210,8 +219,7 @@ class Training:
         return as_old or (made_in_loop and place.loop.counts_epochs)
 
     def _find_place(self, frame: FrameType | None) -> _loops.Place | None:
-        trained = tuple(kind for known in (MODEL_FACTS, OPTIMIZER_FACTS) for kind, _ in known)
-        return _loops.epoch_place(frame, self._around_birth(), trained)
+        return _loops.epoch_place(frame, self._around_birth(), _frameworks.trained_kinds())
 
     def _around_birth(self) -> frozenset[Any]:
         return frozenset().union(*(birth.loops for birth in self.births.values()))
@@ -231,7 +239,7 @@ class Training:
         """A backward pass that no optimizer follows: in a loop the script updates its model itself."""
         position = _loops.position(frame)
         if position != self.own_step_at:
-            loops = _identities(frame)
+            loops = _loops.identities(frame)
             if _native.in_training() and not loops & self.fit_loops:
                 self.end_fit()
             if not loops:
@@ -253,11 +261,15 @@ class Training:
         self.endless = data.get("steps_per_epoch", 0) > _MOST_STEPS
         if self.endless:
             data = {key: value for key, value in data.items() if key not in ("rows", "steps_per_epoch")}
-        # A loader of torch has rows or does not know them; a pipeline's are counted.
-        counts_rows = "rows" not in data and facts.get("framework") != "torch"
+        counts_rows = "rows" not in data and _frameworks.counts_rows(facts.get("framework"))
         _native.begin_training(optimizer, facts | data, counts_rows)
         self.fit_began = _native.now()
-        self.fit_loops = _identities(frame)
+        self.fit_loops = _loops.identities(frame)
+
+    def leave_unless_around(self, frame: FrameType | None) -> None:
+        """Ends the training under way, unless the frame stands in one of its loops: the script has left it behind."""
+        if _native.in_training() and not _loops.identities(frame) & self.fit_loops:
+            self.end_fit()
 
     def end_fit(self) -> None:
         """The fit ends with its last epoch, evaluation or checkpoint."""
@@ -286,24 +298,9 @@ def _forgetter(
     return forgotten
 
 
-def _identities(frame: FrameType | None) -> frozenset[Any]:
-    return frozenset(_loops.identity(at, loop) for _, at, loop in _loops.enclosing(frame))
-
-
 def _starts_again(before: Any, now: Any) -> bool:
     """Whether a loop's variable went back: the loop ended and was begun once more."""
     return type(before) is int and type(now) is int and now < before
-
-
-# What the frameworks' hooks know of their objects: the kind, and what one says of a fit.
-OPTIMIZER_FACTS: list[tuple[type, Callable[[Any], dict[str, Any]]]] = []
-MODEL_FACTS: list[tuple[type, Callable[[Any], dict[str, Any]]]] = []
-DATA_FACTS: list[tuple[type, Callable[[Any], dict[str, Any]]]] = []
-
-
-def told_by(known: list[tuple[type, Callable[[Any], dict[str, Any]]]], thing: Any) -> dict[str, Any]:
-    """What an optimizer or a loader tells of a fit."""
-    return next((facts(thing) for kind, facts in known if isinstance(thing, kind)), {})
 
 
 class _Here(threading.local):
@@ -314,3 +311,25 @@ class _Here(threading.local):
 
 
 here = _Here()
+
+
+_ends_with_script = False
+
+
+def end_with_script() -> None:
+    """Ends what is trained when the script ends; asked for by every framework whose loops the script writes."""
+    global _ends_with_script
+    if not _ends_with_script:
+        _ends_with_script = True
+        atexit.register(_end_training)
+
+
+@_guard.safely
+def _end_training() -> None:
+    from . import _passes
+
+    _passes.settle()
+    here.training.end_fit()
+    # What is kept of the script's code must not outlive it: caches of others would complain.
+    here.training.forget()
+    _loops.forget()

@@ -94,6 +94,38 @@ SKLEARN = """
 from sklearn.linear_model import LinearRegression
 print(LinearRegression().fit([[1.0], [2.0]], [1.0, 2.0]).coef_.shape)
 """
+JAX = """
+import jax
+@jax.jit
+def train_step(weight):
+    return weight - 0.1 * jax.grad(lambda weight: weight * weight)(weight)
+weight = 1.0
+for step in range(3):
+    weight = train_step(weight)
+print(float(weight))
+"""
+XGBOOST = """
+import numpy, xgboost
+data = xgboost.DMatrix(numpy.arange(40.0).reshape(20, 2), numpy.arange(20) % 2)
+print(xgboost.train({"nthread": 1}, data, 3).num_boosted_rounds())
+"""
+LIGHTGBM = """
+import lightgbm, numpy
+data = lightgbm.Dataset(numpy.arange(80.0).reshape(40, 2), numpy.arange(40) % 2)
+print(lightgbm.train({"verbose": -1, "num_threads": 1}, data, 3).num_trees())
+"""
+# The method that is hooked has another name.
+CATBOOST_WITHOUT_TRAIN = """
+base = module.CatBoost.__mro__[1]
+train = base._train
+del base._train
+base.__getattr__ = lambda self, name: train.__get__(self) if name == "_train" else object.__getattribute__(self, name)
+"""
+CATBOOST = """
+import catboost, numpy
+model = catboost.CatBoostRegressor(iterations=3, verbose=0, thread_count=1, allow_writing_files=False)
+print(model.fit(numpy.arange(40.0).reshape(20, 2), numpy.arange(20)).tree_count_)
+"""
 
 BROKEN = {
     "torch": Broken("torch", "del module.save", "torch.save", TORCH),
@@ -102,6 +134,16 @@ BROKEN = {
         "tensorflow", "del module.train.Checkpoint", "tf.train.Checkpoint", TENSORFLOW, fits=0
     ),
     "sklearn": Broken("sklearn.base", SEALED, "BaseEstimator.fit", SKLEARN, fits=0),
+    "jax": Broken("jax", "del module.block_until_ready", "jax.block_until_ready", JAX),
+    "xgboost": Broken(
+        "xgboost", "del module.training", "xgboost.train", XGBOOST, fits=0
+    ),
+    "lightgbm": Broken(
+        "lightgbm", "del module.Booster.eval_valid", "lightgbm.Booster.eval_valid", LIGHTGBM
+    ),
+    "catboost": Broken(
+        "catboost", CATBOOST_WITHOUT_TRAIN, "catboost.CatBoost._train", CATBOOST, fits=0
+    ),
 }
 
 

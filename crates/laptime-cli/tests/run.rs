@@ -466,7 +466,10 @@ fn the_command_learns_of_its_run_and_its_pythons_of_the_hooks() {
     assert!(run.is_absolute() && run.join("run.json").exists(), "{lines:?}");
     assert_eq!(lines[1].split(',').filter(|value| value.parse::<u64>().is_ok()).count(), 4, "{lines:?}");
     let hook = run.join("hook-00000");
-    assert_eq!(lines[2..], ["", &format!("{}:/known", hook.display()), "", "sitecustomize.py"]);
+    assert_eq!(
+        lines[2..],
+        ["", &format!("{}:/known", hook.display()), "", "frameworks.txt", "sitecustomize.py"]
+    );
     // What was there for the command alone is gone with it.
     let mut left: Vec<_> = fs::read_dir(run).unwrap().map(|file| file.unwrap().file_name()).collect();
     left.sort();

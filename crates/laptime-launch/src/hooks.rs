@@ -1,6 +1,6 @@
 //! Python's hooks: how they reach the Pythons that the command starts, and what became of them there.
 //!
-//! A folder with nothing but our `sitecustomize.py` comes first on PYTHONPATH. That file runs in every Python
+//! A folder with our `sitecustomize.py` and the list of frameworks comes first on PYTHONPATH. That file runs in every Python
 //! of the command, imports the laptime that Python has or else the package this command belongs to, and tells
 //! in a file of the run what it did. What that file does not say is deduced from the processes that were seen.
 
@@ -29,6 +29,9 @@ const REPORT_VARIABLE: &str = "LAPTIME_PYTHONS";
 
 const START_UP: &str = include_str!("../../../python/laptime/_hook/sitecustomize.py");
 const START_UP_FILE: &str = "sitecustomize.py";
+/// What the start-up hook waits for; no module, so that a script cannot import it by accident.
+const REGISTRY: &str = include_str!("../../../python/laptime/_hook/frameworks.txt");
+const REGISTRY_FILE: &str = "frameworks.txt";
 
 /// The first look at the command's processes; each next one comes half as much later again.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
@@ -146,12 +149,14 @@ fn is_ours(package: &Path) -> bool {
 }
 
 fn holds_start_up(folder: &Path) -> bool {
-    fs::read_to_string(folder.join(START_UP_FILE)).is_ok_and(|text| text == START_UP)
+    let holds = |file, wanted| fs::read_to_string(folder.join(file)).is_ok_and(|text| text == wanted);
+    holds(START_UP_FILE, START_UP) && holds(REGISTRY_FILE, REGISTRY)
 }
 
 fn write_start_up(run: &Path, rank: u32) -> io::Result<PathBuf> {
     let folder = run.join(format!("hook-{rank:05}"));
     DirBuilder::new().mode(0o700).create(&folder)?;
+    fs::write(folder.join(REGISTRY_FILE), REGISTRY)?;
     fs::write(folder.join(START_UP_FILE), START_UP)?;
     Ok(folder)
 }

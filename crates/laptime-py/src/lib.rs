@@ -57,16 +57,18 @@ mod _native {
         end_pass, end_training, enter_update, exhaust_pass, follow_loop, forget_module, forget_optimizer,
         has_passes, in_pass_epoch, in_training, interrupt_step, is_counted, is_inside, iterate, know_module,
         know_optimizer, knows_optimizer, leave_update, moved_to_device, optimizer_created, pause_steps,
-        see_activity, take_samples, take_tokens, train_model, training_in_worker, training_loader,
+        results_arrived, see_activity, take_samples, take_tokens, train_model, training_in_worker,
+        training_loader,
     };
 
-    use super::{Bound, PyModule, PyResult, lap, step_calls};
+    use super::{Bound, PyModule, PyResult, lap, step_calls, training};
     use pyo3::prelude::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("LOG_VERSION", laptime_store::LOG_VERSION)?;
         module.add("lap", lap::function(module)?)?;
-        step_calls::add_to(module)
+        step_calls::add_to(module)?;
+        training::add_numbers(module)
     }
 }

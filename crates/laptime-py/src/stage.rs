@@ -43,7 +43,7 @@ impl Stage {
             return Err(PyTypeError::new_err("a stage decorates a function; use `with stage:` for a block"));
         }
         if runs_in_pieces(&function) {
-            return slf.py().import("laptime._pieces")?.getattr("timed")?.call1((slf, function));
+            return slf.py().import("laptime._timed")?.getattr("timed")?.call1((slf, function));
         }
         timed::timed(slf.get().id, &function)
     }

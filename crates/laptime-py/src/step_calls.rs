@@ -247,7 +247,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         method(
             c"begin_update",
             About(begin_update),
-            c"begin_update($module, optimizer, /)\n--\n\nAn optimizer updates its model: 0 begun, 1 settle first and then `enter_update`, 2 part of another.",
+            c"begin_update($module, optimizer, /)\n--\n\nAn optimizer updates its model: `UPDATE_BEGUN`, `UPDATE_UNSETTLED`: settle first and then `enter_update`, or `UPDATE_NESTED`: part of another.",
         ),
         method(
             c"end_update",
@@ -276,5 +276,10 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // SAFETY: the definitions live for ever, end with an empty one, and their functions have the form their
     // flags say.
     let added = unsafe { ffi::PyModule_AddFunctions(module.as_ptr(), methods.leak().as_mut_ptr()) };
-    if added == 0 { Ok(()) } else { Err(PyErr::fetch(module.py())) }
+    if added != 0 {
+        return Err(PyErr::fetch(module.py()));
+    }
+    module.add("CALL_WANTS_SAMPLES", WANTS_SAMPLES)?;
+    module.add("CALL_NEW_MODEL", NEW_MODEL)?;
+    module.add("CALL_NEW_MODULE", NEW_MODULE)
 }

@@ -17,6 +17,21 @@ fn address(object: &Bound<'_, PyAny>) -> Address {
     if object.is_none() { MANUAL } else { Address(object.as_ptr().addr()) }
 }
 
+// The kinds of modules as Python passes them.
+const MODULE_MODEL: u8 = 0;
+const MODULE_LOSS: u8 = 1;
+const MODULE_SILENT: u8 = 2;
+
+/// Puts the numbers that hooks pass and get into the module, so that Python copies none.
+pub(crate) fn add_numbers(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("MODULE_MODEL", MODULE_MODEL)?;
+    module.add("MODULE_LOSS", MODULE_LOSS)?;
+    module.add("MODULE_SILENT", MODULE_SILENT)?;
+    module.add("UPDATE_BEGUN", Update::Begun as u8)?;
+    module.add("UPDATE_UNSETTLED", Update::Unsettled as u8)?;
+    module.add("UPDATE_NESTED", Update::Nested as u8)
+}
+
 fn saturated(samples: u64) -> u32 {
     u32::try_from(samples).unwrap_or(u32::MAX)
 }
@@ -71,10 +86,10 @@ pub(crate) fn take_tokens(token_count: u64) {
 
 /// The module is a model, or computes a loss, or its call is no stage.
 #[pyfunction]
-pub(crate) fn know_module(module: &Bound<'_, PyAny>, kind: &str) {
+pub(crate) fn know_module(module: &Bound<'_, PyAny>, kind: u8) {
     let kind = match kind {
-        "model" => ModuleKind::Model,
-        "loss" => ModuleKind::Loss,
+        MODULE_MODEL => ModuleKind::Model,
+        MODULE_LOSS => ModuleKind::Loss,
         _ => ModuleKind::Silent,
     };
     tell((), |training| training.know_module(address(module), kind));
@@ -122,7 +137,7 @@ pub(crate) fn forget_optimizer(address: usize) {
     tell((), |training| training.forget_optimizer(Address(address)));
 }
 
-/// A compiled function updates the optimizer's model: 0 begun, 1 settle first.
+/// A compiled function updates the optimizer's model: `UPDATE_BEGUN`, or `UPDATE_UNSETTLED`: settle first.
 #[pyfunction]
 pub(crate) fn begin_compiled_update(optimizer: &Bound<'_, PyAny>) -> u8 {
     tell(Update::Nested, |training| training.begin_compiled_update(address(optimizer))) as u8
@@ -132,6 +147,12 @@ pub(crate) fn begin_compiled_update(optimizer: &Bound<'_, PyAny>) -> u8 {
 #[pyfunction]
 pub(crate) fn end_compiled_update(optimizer: &Bound<'_, PyAny>) {
     tell((), |training| training.end_compiled_update(address(optimizer)));
+}
+
+/// What the last update computed is there: the script has waited for it.
+#[pyfunction]
+pub(crate) fn results_arrived() {
+    tell((), Training::results_arrived);
 }
 
 /// The script has updated its model itself, settled before: its step ends.

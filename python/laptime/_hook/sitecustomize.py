@@ -11,13 +11,9 @@ import sys
 # What the package, which uses the stable interface of this version, can be loaded by.
 OLDEST = (3, 11)
 
-# The module that attaches the hooks of a framework, by the import it waits for.
-FRAMEWORKS = {
-    "keras": "laptime.keras",
-    "sklearn.base": "laptime.sklearn",
-    "tensorflow": "laptime.tensorflow",
-    "torch": "laptime.torch",
-}
+# The frameworks: this file lies beside this one, and the variable adds others in the same form.
+REGISTRY_FILE = "frameworks.txt"
+REGISTRY_VARIABLE = "LAPTIME_FRAMEWORKS"
 
 # Imports are start-up: after this they are the script's work, nanoseconds.
 LONGEST_START = 120 * 10**9
@@ -52,6 +48,19 @@ def report(*words):
             os.close(file)
     except Exception:
         pass
+
+
+def registry():
+    """The modules that attach the hooks of a framework, by the import each waits for."""
+    with open(os.path.join(os.path.dirname(CODE), REGISTRY_FILE)) as file:
+        lines = file.read().split("\n")
+    lines += os.environ.get(REGISTRY_VARIABLE, "").split(",")
+    known = {}
+    for line in lines:
+        words = line.split()
+        if len(words) == 2 and not line.startswith("#"):
+            known.setdefault(words[0], []).append(words[1])
+    return known
 
 
 def misfit():
@@ -112,6 +121,7 @@ class Watch(object):
         from time import perf_counter_ns
 
         self.package = package
+        self.frameworks = registry()
         self.clock = perf_counter_ns
         self.thread = get_ident
         self.main = get_ident()
@@ -125,7 +135,7 @@ class Watch(object):
         self.kinds = {}
 
     def find_spec(self, name, path=None, target=None):
-        framework = FRAMEWORKS.get(name)
+        framework = self.frameworks.get(name)
         outermost = self.timing and not self.busy and self.thread() == self.main
         # A module that is loaded again is known already.
         if target is not None or not (framework or outermost or name == "laptime"):
@@ -223,7 +233,8 @@ class Watch(object):
             if began is not None:
                 self.note(spec.name, began, self.clock())
             if framework is not None and spec.name in sys.modules:
-                self.attach(spec.name, framework)
+                for module in framework:
+                    self.attach(spec.name, module)
             native = self.native()
             if spec.name == "laptime" and native is not None:
                 # Recording may start at any moment from here on, and before it does what was kept must be there.

@@ -165,10 +165,10 @@ def test_estimators_of_scikit_learn_are_fits(tmp_path: Path) -> None:
     check_same(bare, recorded.ending)
     told = [(fit["label"], fit["rows"], fit["framework"]) for fit in recorded.run.fits]
     assert told == [
-        ("Pipeline", 300, "sklearn"),
-        ("GridSearchCV", 200, "sklearn"),
-        ("GridSearchCV", 300, "sklearn"),
-        ("BaggingClassifier", 300, "sklearn"),
+        ("Pipeline(StandardScaler, LogisticRegression)", 300, "sklearn"),
+        ("GridSearchCV(LogisticRegression)", 200, "sklearn"),
+        ("GridSearchCV(Pipeline(StandardScaler, LogisticRegression))", 300, "sklearn"),
+        ("BaggingClassifier(LogisticRegression)", 300, "sklearn"),
         ("cross_validate(LogisticRegression)", 300, "sklearn"),
         ("SGDClassifier", 300, "sklearn"),
         ("LogisticRegression", 100, "sklearn"),

@@ -228,6 +228,14 @@ impl Training {
         }
     }
 
+    /// What the last update computed is there, of a framework that returns before it has computed: the script has
+    /// waited for it, and until here it belongs to the epoch.
+    pub fn results_arrived(&mut self) {
+        if self.in_fit() && self.last_update.is_some() {
+            self.note_update();
+        }
+    }
+
     fn note_update(&mut self) {
         self.last_update = Some(mark_again(self.last_update));
         self.last_update_at = now();

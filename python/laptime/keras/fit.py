@@ -6,10 +6,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from . import _guard, _keras_facts, _native, _passes, _session, _training
-from ._native import enter, exit
-from ._samples import samples_of
-from .keras import EVALUATE
+from .. import _guard, _native, _passes, _session, _training
+from .._native import enter, exit
+from .._samples import samples_of
+from . import EVALUATE
+from . import facts as keras_facts
 
 TRAIN_FUNCTION = "train_function"
 _PREPARE = _native.stage_id("prepare")
@@ -74,19 +75,19 @@ class Fit:
         self.train_function: Any = None
         # The user's own `for epoch in laptime.epochs(…)` keeps its epochs.
         self.is_ours = not _native.fit_is_open()
-        facts = {"framework": "keras", "label": model.name} | _keras_facts.version_facts()
+        facts = {"framework": "keras", "label": model.name} | keras_facts.version_facts()
         if self.is_ours:
             _native.fit_begin(facts)
         else:
             _native.fit_update(facts)
         enter(_PREPARE)
 
-    def begin_training(self, callbacks: Any, frame: FrameType) -> None:
+    def begin_training(self, callbacks: Any, frame: FrameType | None) -> None:
         """Everything is prepared: what is known of the data is told, and the train function timed."""
         exit(_PREPARE)
         self.callbacks = callbacks
-        facts = _keras_facts.model_facts(self.model)
-        self.is_eager = not _keras_facts.is_compiled(self.model)
+        facts = keras_facts.model_facts(self.model)
+        self.is_eager = not keras_facts.is_compiled(self.model)
         if not self.is_eager:
             facts["compiled"] = TRAIN_FUNCTION
         facts["epochs"] = callbacks.params.get("epochs")
@@ -113,9 +114,9 @@ class Fit:
         self.log = self._new_log()
 
     def _new_log(self) -> Any:
-        if _keras_facts.backend() != "jax":
+        if keras_facts.backend() != "jax":
             return _native.StepLog()
-        from ._keras_jax import LateLog
+        from .jax_steps import LateLog
 
         self.callbacks._laptime_log = log = LateLog()
         return log
@@ -127,7 +128,7 @@ class Fit:
             return
         results, self.results = self.results, None
         if results is not None:
-            from ._keras_jax import wait
+            from .jax_steps import wait
 
             wait(results)
         log.end()
@@ -160,10 +161,10 @@ class Fit:
             return
         self.sized = True
         weights = self.model.trainable_weights
-        facts: dict[str, Any] = {"parameters": _keras_facts.count_parameters(weights)}
-        if _keras_facts.backend() != "jax":
+        facts: dict[str, Any] = {"parameters": keras_facts.count_parameters(weights)}
+        if keras_facts.backend() != "jax":
             # On JAX the values are not in the model while it trains.
-            facts |= _keras_facts.device_facts(weights)
+            facts |= keras_facts.device_facts(weights)
         if not self.rows and self.epoch_samples:
             facts |= {"rows": self.epoch_samples, "batch": self.largest_batch}
         _native.fit_update(facts)
@@ -218,12 +219,12 @@ class Fit:
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         split = None
         self.is_split = False
-        if _keras_facts.backend() == "jax":
-            from . import _keras_jax
+        if keras_facts.backend() == "jax":
+            from . import jax_steps
 
-            return _keras_jax.timed(self, original) or self._timed_whole(original, None)
+            return jax_steps.timed(self, original) or self._timed_whole(original, None)
         if type(self.iterator).__name__ == "TFEpochIterator":
-            from ._keras_split import Split
+            from .split import Split
 
             split = Split.of(self, original)
             self.is_split = split is not None
@@ -281,7 +282,7 @@ class Fit:
 
 
 def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
-    from .keras import here
+    from . import here
 
     def __next__(self: Any) -> Any:
         fit = here.fit

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import keras
 
-from . import _guard, _keras_facts, _loops, _native, _passes, _training
-from ._native import (
+from .. import _frameworks, _guard, _native, _training
+from .._native import (
+    MODULE_MODEL,
+    UPDATE_BEGUN,
+    UPDATE_UNSETTLED,
     approach_step,
     begin_model,
     begin_update,
@@ -22,45 +25,37 @@ from ._native import (
     is_inside,
     leave_update,
 )
-from ._keras_facts import is_traced
-from ._samples import samples_of
-from .keras import here
+from .._passes import owned
+from .._samples import samples_of
+from . import facts as keras_facts
+from . import here
+from .facts import is_traced
 
 _OPTIMIZER = _native.stage_id("optimizer")
 _TRAIN_FUNCTION = _native.stage_id("train_function")
-_UNSETTLED = 1
 
 _BACKEND = keras.backend.backend()
 
 if _BACKEND == "tensorflow":
-    from . import tensorflow as hooks
+    from ..tensorflow import functions as hooks
 
 
 def attach() -> None:
     """Hooks models and optimizers; inside `fit` they only tell stages, of a train function that runs eagerly."""
-    _training.OPTIMIZER_FACTS.append((keras.optimizers.Optimizer, optimizer_facts))
+    _frameworks.register("keras", optimizers=(keras.optimizers.Optimizer, optimizer_facts))
     if _BACKEND == "tensorflow":
-        _training.MODEL_FACTS.append((keras.Model, model_facts))
+        _frameworks.register("keras", models=(keras.Model, model_facts))
         # On torch a model is a module, which torch's hooks see.
         _guard.attach("keras.Model.__call__", _attach_models)
     _guard.attach("keras.Optimizer", _attach_optimizers)
     _guard.attach("train_on_batch", _attach_train_on_batch)
-    atexit.register(_end_training)
-
-
-@_guard.safely
-def _end_training() -> None:
-    """The script ends, and with it what it trains."""
-    _passes.settle()
-    _training.here.training.end_fit()
-    _training.here.training.forget()
-    _loops.forget()
+    _training.end_with_script()
 
 
 def optimizer_facts(optimizer: Any) -> dict[str, Any]:
     """What an optimizer tells of a fit; its parameters are known from its first update on."""
     facts = _weight_facts(getattr(optimizer, "_trainable_variables", ()))
-    return facts | _keras_facts.learning_facts(optimizer)
+    return facts | keras_facts.learning_facts(optimizer)
 
 
 def model_facts(model: Any) -> dict[str, Any]:
@@ -70,12 +65,12 @@ def model_facts(model: Any) -> dict[str, Any]:
 
 def _weight_facts(weights: Any) -> dict[str, Any]:
     if here.on_batch:
-        facts = {"framework": "keras"} | _keras_facts.version_facts()
+        facts = {"framework": "keras"} | keras_facts.version_facts()
     else:
         version = getattr(sys.modules.get(_BACKEND), "__version__", None)
         facts = {"framework": _BACKEND, "framework_version": version}
-    facts |= _keras_facts.device_facts(weights)
-    return facts | {"parameters": _keras_facts.count_parameters(weights)}
+    facts |= keras_facts.device_facts(weights)
+    return facts | {"parameters": keras_facts.count_parameters(weights)}
 
 
 # Models.
@@ -88,7 +83,7 @@ def _attach_models() -> None:
 def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         is_stage = False
-        if not here.depth:
+        if not owned.depth:
             if is_inside():
                 _see_inner(self, args, kwargs)
             elif not is_traced() and not kwargs.get("training"):
@@ -131,28 +126,33 @@ def _make_init(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             _guard.unseen(error)
             raise
-        _see_optimizer(self)
+        _see_optimizer(self, sys._getframe())
 
     return __init__
 
 
 @_guard.safely
-def _see_optimizer(optimizer: Any) -> None:
-    _training.here.training.see_birth(optimizer, sys._getframe(2))
+def _see_optimizer(optimizer: Any, frame: FrameType | None) -> None:
+    _training.here.training.see_birth(optimizer, frame, foreign=True)
 
 
 def _make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
     def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
         is_stage = is_update = False
         if is_traced():
-            if _BACKEND == "tensorflow" and not here.depth:
+            if _BACKEND == "tensorflow" and not owned.depth:
                 _see_traced(self)
-        elif here.depth:
+        elif owned.depth:
             is_stage = here.fit is not None
             if is_stage:
                 enter(_OPTIMIZER)
         else:
-            is_update = _begin_update(self)
+            found = begin_update(self)
+            if found == UPDATE_UNSETTLED:
+                _settle_update(self, sys._getframe().f_back)
+                enter_update()
+            # Not part of another one.
+            is_update = found in (UPDATE_BEGUN, UPDATE_UNSETTLED)
         try:
             result = original(self, *args, **kwargs)
         except BaseException as error:
@@ -171,15 +171,6 @@ def _make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
-def _begin_update(optimizer: Any) -> bool:
-    """Says whether this is an update of its own, and no part of another."""
-    found = begin_update(optimizer)
-    if found == _UNSETTLED:
-        _settle_update(optimizer)
-        enter_update()
-    return found in (0, _UNSETTLED)
-
-
 @_guard.safely
 def _see_traced(optimizer: Any) -> None:
     if hooks.here.call is not None:
@@ -189,14 +180,13 @@ def _see_traced(optimizer: Any) -> None:
 
 
 @_guard.safely
-def _settle_update(optimizer: Any) -> None:
-    # The caller of `apply`: this function stands inside its guard, and that two calls below `apply`.
-    _training.here.training.settle_update(optimizer, sys._getframe(4))
+def _settle_update(optimizer: Any, frame: FrameType | None) -> None:
+    _training.here.training.settle_update(optimizer, frame)
 
 
 @_guard.safely
 def _see_weights(optimizer: Any) -> None:
-    _keras_facts.see_weights(optimizer)
+    keras_facts.see_weights(optimizer)
 
 
 # Batches that the script trains on one by one.
@@ -209,17 +199,18 @@ def _attach_train_on_batch() -> None:
 
 def _make_train_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
     def train_on_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_ours = not here.depth and not is_inside()
+        is_ours = not owned.depth and not is_inside()
         # On torch the calls inside tell what happens.
-        in_parts = is_ours and _BACKEND == "torch" and not _keras_facts.is_compiled(self)
+        in_parts = is_ours and _BACKEND == "torch" and not keras_facts.is_compiled(self)
         is_begun = False
         if in_parts:
             here.on_batch = True
             approach_step()
             enter(_TRAIN_FUNCTION)
         elif is_ours:
-            is_begun = _begin_batch(self, args[0] if args else kwargs.get("x"))
-            here.depth += 1
+            data = args[0] if args else kwargs.get("x")
+            is_begun = _begin_batch(self, data, sys._getframe().f_back)
+            owned.depth += 1
         try:
             result = original(self, *args, **kwargs)
         except BaseException as error:
@@ -231,7 +222,7 @@ def _make_train_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
                 exit(_TRAIN_FUNCTION)
                 here.on_batch = False
             elif is_ours:
-                here.depth -= 1
+                owned.depth -= 1
         if is_begun:
             _end_batch(self)
         return result
@@ -240,7 +231,7 @@ def _make_train_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_guard.safely
-def _begin_batch(model: Any, data: Any) -> bool:
+def _begin_batch(model: Any, data: Any, frame: FrameType | None) -> bool:
     """A step begins whose stages cannot be told apart."""
     training = _training.here.training
     _native.begin_function(_TRAIN_FUNCTION, True)
@@ -248,12 +239,11 @@ def _begin_batch(model: Any, data: Any) -> bool:
     if not _native.has_passes():
         _native.take_samples(samples_of(data))
     if id(model) not in training.modules:
-        training.see_module(model, "model")
-        training.see_model(model)
-    if _native.begin_compiled_update(model.optimizer) == _UNSETTLED:
-        # The caller of `train_on_batch`: this function stands inside its guard, which stands inside that.
-        training.settle_update(model.optimizer, sys._getframe(3))
-        if _keras_facts.is_compiled(model):
+        training.see_module(model, MODULE_MODEL)
+        training.see_model(model, type(model).__name__)
+    if _native.begin_compiled_update(model.optimizer) == UPDATE_UNSETTLED:
+        training.settle_update(model.optimizer, frame)
+        if keras_facts.is_compiled(model):
             _native.fit_update({"compiled": "train_function"})
     return True
 
@@ -269,22 +259,22 @@ def _leave_batch(is_begun: bool) -> None:
 def _end_batch(model: Any) -> None:
     _leave_batch(True)
     _native.end_compiled_update(model.optimizer)
-    _keras_facts.see_weights(model.optimizer)
+    keras_facts.see_weights(model.optimizer)
 
 
 def _make_test_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
     def test_on_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_ours = not here.depth and not is_inside()
+        is_ours = not owned.depth and not is_inside()
         if is_ours:
             begin_model(self, False)
-        here.depth += 1
+        owned.depth += 1
         try:
             return original(self, *args, **kwargs)
         except BaseException as error:
             _guard.unseen(error)
             raise
         finally:
-            here.depth -= 1
+            owned.depth -= 1
             if is_ours:
                 end_call()
 

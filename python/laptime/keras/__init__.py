@@ -14,8 +14,9 @@ import threading
 from collections.abc import Callable as Function
 from typing import Any
 
-from . import _guard, _native, _passes, _session
-from ._native import enter, exit
+from .. import _frameworks, _guard, _native, _passes, _session
+from .._native import enter, exit
+from .._passes import owned
 
 _CHECKPOINT = _native.stage_id("checkpoint")
 EVALUATE = _native.stage_id("evaluate")
@@ -30,8 +31,6 @@ class _Here(threading.local):
 
     def __init__(self) -> None:
         self.fit: Any = None
-        # Depth of calls whose loops over data are Keras' own, and no training loops of a script.
-        self.depth = 0
         # Depth of calls of `evaluate`.
         self.evaluations = 0
         # Whether a `train_on_batch` of the script is under way.
@@ -42,7 +41,7 @@ here = _Here()
 
 
 def attach() -> None:
-    """Records every `fit` and `evaluate` of this process; what cannot attach is told in the run."""
+    """Records every `fit` and `evaluate` of this process; the run says what cannot attach."""
     global _records_all
     _records_all = True
     _attach()
@@ -75,6 +74,7 @@ def _attach() -> None:
     if _attached:
         return
     _attached = True
+    _frameworks.register("keras")
     _guard.attach("Model.fit", _attach_fit)
     _guard.attach("Model.evaluate", _attach_evaluate)
     _guard.attach("keras callbacks", _attach_callbacks)
@@ -83,17 +83,17 @@ def _attach() -> None:
 
 
 def _attach_callbacks() -> None:
-    from . import _keras_callbacks
+    from . import callbacks
 
-    _keras_callbacks.attach()
+    callbacks.attach()
 
 
 def _attach_loops() -> None:
     """Loops that a script writes itself; without `laptime run` only `fit` is recorded."""
     if _records_all:
-        from . import _keras_loop
+        from . import loop
 
-        _keras_loop.attach()
+        loop.attach()
 
 
 # Fits.
@@ -110,14 +110,14 @@ def _make_fit(original: Function[..., Any]) -> Function[..., Any]:
         outermost = here.fit is None
         if outermost and _records_all:
             _begin_fit(self)
-        here.depth += 1
+        owned.depth += 1
         try:
             return original(self, *args, **kwargs)
         except BaseException as error:
             _guard.unseen(error)
             raise
         finally:
-            here.depth -= 1
+            owned.depth -= 1
             if outermost:
                 _end_fit()
 
@@ -126,7 +126,7 @@ def _make_fit(original: Function[..., Any]) -> Function[..., Any]:
 
 @_guard.safely
 def _begin_fit(model: Any) -> None:
-    from ._keras_fit import Fit
+    from .fit import Fit
 
     here.fit = Fit(model)
 
@@ -155,7 +155,7 @@ def _attach_evaluate() -> None:
 def _make_evaluate(original: Function[..., Any]) -> Function[..., Any]:
     def evaluate(self: Any, *args: Any, **kwargs: Any) -> Any:
         is_recorded = _begin_evaluation()
-        here.depth += 1
+        owned.depth += 1
         here.evaluations += 1
         try:
             return original(self, *args, **kwargs)
@@ -163,7 +163,7 @@ def _make_evaluate(original: Function[..., Any]) -> Function[..., Any]:
             _guard.unseen(error)
             raise
         finally:
-            here.depth -= 1
+            owned.depth -= 1
             here.evaluations -= 1
             if is_recorded:
                 exit(EVALUATE)
@@ -185,14 +185,14 @@ def _begin_evaluation() -> bool:
 
 def _make_predict(original: Function[..., Any]) -> Function[..., Any]:
     def predict(self: Any, *args: Any, **kwargs: Any) -> Any:
-        here.depth += 1
+        owned.depth += 1
         try:
             return original(self, *args, **kwargs)
         except BaseException as error:
             _guard.unseen(error)
             raise
         finally:
-            here.depth -= 1
+            owned.depth -= 1
 
     return predict
 
@@ -203,7 +203,7 @@ def _make_predict(original: Function[..., Any]) -> Function[..., Any]:
 def _attach_save() -> None:
     import keras
 
-    from ._keras_callbacks import in_stage
+    from .callbacks import in_stage
 
     for name in ("save", "save_weights"):
         _guard.replace(keras.Model, name, in_stage(_CHECKPOINT, lambda _: _records_all))

@@ -12,12 +12,15 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable as Function
+from types import FrameType
 from typing import Any
 
-from . import _guard, _keras_facts, _native
-from ._native import enter, exit
-from ._keras_facts import is_traced
-from .keras import _begin_fit, _end_fit, here
+from .. import _guard, _native
+from .._native import enter, exit
+from .._passes import owned
+from . import _begin_fit, _end_fit, here
+from . import facts as keras_facts
+from .facts import is_traced
 
 CALLBACKS = _native.stage_id("callbacks")
 METRICS = _native.stage_id("metrics")
@@ -36,10 +39,10 @@ def attach() -> None:
     _guard.attach("metrics of a step", _attach_metrics)
     _guard.attach("pythonify_logs", _attach_pythonify)
     _guard.attach("EpochIterator", _attach_iterator)
-    if _keras_facts.backend() == "jax":
-        from . import _keras_jax
+    if keras_facts.backend() == "jax":
+        from . import jax_steps
 
-        _guard.attach("steps on JAX", _keras_jax.attach)
+        _guard.attach("steps on JAX", jax_steps.attach)
 
 
 # The list of callbacks: it is told of every epoch, whatever the user's callbacks are.
@@ -63,7 +66,7 @@ def _around(
     def make(original: Function[..., Any]) -> Function[..., Any]:
         def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
             if before is not None:
-                before(self, args, kwargs)
+                before(self, args, kwargs, sys._getframe().f_back)
             is_ours = here.fit is not None and here.fit.callbacks is self
             if is_ours:
                 enter(CALLBACKS)
@@ -85,15 +88,14 @@ def _around(
 
 
 @_guard.safely
-def _see_train_begin(callbacks: Any, args: Any, kwargs: Any) -> None:
+def _see_train_begin(callbacks: Any, args: Any, kwargs: Any, frame: FrameType | None) -> None:
     # Not `callbacks.model`: on JAX that moves the state of the training into the model.
     model = callbacks._model
     if here.fit is None and _is_wanted(callbacks):
         # This `fit` was looked up before its callback was made, so its begin was not seen.
         _begin_fit(model)
     if here.fit is not None and here.fit.model is model and here.fit.callbacks is None:
-        # The caller of `on_train_begin`: this function stands inside its guard, which stands inside that.
-        here.fit.begin_training(callbacks, sys._getframe(3))
+        here.fit.begin_training(callbacks, frame)
 
 
 def _is_wanted(callbacks: Any) -> bool:
@@ -107,13 +109,13 @@ def _is_ours(callbacks: Any) -> bool:
 
 
 @_guard.safely
-def _see_epoch_begin(callbacks: Any, args: Any, kwargs: Any) -> None:
+def _see_epoch_begin(callbacks: Any, args: Any, kwargs: Any, frame: FrameType | None) -> None:
     if _is_ours(callbacks):
         here.fit.begin_epoch()
 
 
 @_guard.safely
-def _see_epoch_end(callbacks: Any, args: Any, kwargs: Any) -> None:
+def _see_epoch_end(callbacks: Any, args: Any, kwargs: Any, frame: FrameType | None) -> None:
     if _is_ours(callbacks):
         logs = kwargs.get("logs", args[1] if len(args) > 1 else None)
         here.fit.end_epoch(logs or {})
@@ -122,7 +124,7 @@ def _see_epoch_end(callbacks: Any, args: Any, kwargs: Any) -> None:
 @_guard.safely
 def _see_train_end(callbacks: Any, args: Any, kwargs: Any) -> None:
     # Where the begin of `fit` was not seen, neither will be its end.
-    if not here.depth:
+    if not owned.depth:
         _end_fit()
 
 
@@ -317,7 +319,7 @@ def _attach_iterator() -> None:
 def _make_iterator_init(original: Function[..., Any]) -> Function[..., Any]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if here.fit is not None:
-            _see_iterator()
+            _see_iterator(sys._getframe().f_back)
         try:
             original(self, *args, **kwargs)
         except BaseException as error:
@@ -328,12 +330,11 @@ def _make_iterator_init(original: Function[..., Any]) -> Function[..., Any]:
 
 
 @_guard.safely
-def _see_iterator() -> None:
+def _see_iterator(frame: FrameType | None) -> None:
     """Between two epochs `fit` itself prepares data only for the validation that follows."""
     fit = here.fit
     if fit.callbacks is None or fit.log is not None or here.evaluations:
         return
-    frame = sys._getframe(3)
     while frame is not None and frame.f_code.co_name == "__init__":
         frame = frame.f_back
     if id(frame) == fit.frame_id:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import _native, _training
+from .. import _native, _training
 
 
 def backend() -> str:

@@ -6,12 +6,12 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _guard
-from ._native import enter, exit
-from ._samples import samples_of
+from .. import _guard
+from .._native import enter, exit
+from .._samples import samples_of
 
 if TYPE_CHECKING:
-    from ._keras_fit import Fit
+    from .fit import Fit
 
 
 class Split:
@@ -57,11 +57,11 @@ class Split:
     def _compiled_for(self, iterator: Any) -> Any:
         import tensorflow as tf
 
-        from . import tensorflow as hooks
+        from ..tensorflow.data import iterator_type, plain_next
 
-        if type(iterator) is not hooks.iterator_type():
+        if type(iterator) is not iterator_type():
             return None
-        self.next = hooks.plain_next()
+        self.next = plain_next()
         original = self.original
         if self.fit.model.run_eagerly:
             return lambda data: original((data,))

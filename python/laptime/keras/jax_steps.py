@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _guard, _native
-from ._native import enter, exit, late_step, now
-from ._samples import samples_of
+from .. import _guard, _native
+from .._native import enter, exit, late_step, now
+from .._samples import samples_of
 
 if TYPE_CHECKING:
-    from ._keras_fit import Fit
+    from .fit import Fit
 
 _DATA_WAIT = _native.stage_id("data_wait")
 _DEVICE_WAIT = _native.stage_id("device_wait")
@@ -150,7 +150,7 @@ def _make_batch_end(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @_guard.safely
 def _see_end(log: LateLog, batch: int, logs: Any) -> None:
-    from .keras import here
+    from . import here
 
     if here.fit is None:
         wait_for(logs)

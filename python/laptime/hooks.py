@@ -1,0 +1,160 @@
+"""What the hooks of a framework are made of; `docs/add-a-framework.md` shows how.
+
+A framework's hooks are a module with a function `attach()`, which is called once the framework is imported.
+They translate calls of the framework into events; the recorder makes fits, epochs and steps of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import FrameType
+from typing import Any
+
+from . import _native, _passes, _session, _training
+from ._frameworks import register
+from ._guard import attach, replace, safely, unseen
+from ._native import enter, exit, stage_id
+from ._samples import samples_of
+
+
+class _WithinPart(threading.local):
+    """Whether this thread is inside a part of a fit that has a row of its own, such as a candidate of a search."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+
+within_part = _WithinPart()
+
+
+class Fit:
+    """One fit of a framework that loops over its data itself, epoch by epoch.
+
+    A fit that is open already, such as the user's own, gets the facts and the steps.
+    """
+
+    __slots__ = ("_is_ours", "_log")
+
+    def __init__(self, **facts: Any) -> None:
+        _session.ensure_started()
+        _passes.settle()
+        _training.here.training.end_fit()
+        self._is_ours = not _native.fit_is_open()
+        self._log: _native.StepLog | None = None
+        if self._is_ours:
+            _native.fit_begin(facts)
+        else:
+            _native.fit_update(facts)
+
+    def update(self, **facts: Any) -> None:
+        """Adds what is known of the fit by now."""
+        _native.fit_update(facts)
+
+    def begin_epoch(self) -> None:
+        """A pass over the data begins; one that is open ends."""
+        self.end_epoch()
+        if self._is_ours:
+            _native.epoch_begin()
+        self._log = _native.StepLog()
+
+    def request(self) -> None:
+        """A batch is asked for: the step before it ends, and the wait begins."""
+        if self._log is not None:
+            self._log.request()
+
+    def arrived(self, samples: int = 0) -> None:
+        """The batch is there, with this many samples."""
+        if self._log is not None:
+            self._log.arrived(samples)
+
+    def end_epoch(self) -> None:
+        """The pass over the data has ended, if one is open."""
+        log, self._log = self._log, None
+        if log is not None:
+            log.ran_out()
+            log.end()
+            if self._is_ours:
+                _native.epoch_end()
+
+    def end(self) -> None:
+        """The fit has ended, or failed."""
+        self.end_epoch()
+        if self._is_ours:
+            _native.fit_end()
+
+
+class Rounds:
+    """One fit of a framework that trains in rounds, each a step over all of its data; it has no epochs.
+
+    A fit that is open already, such as that of a wrapper around the framework, gets the facts and the steps.
+    """
+
+    __slots__ = ("__weakref__", "_is_open", "_stage", "is_ours")
+
+    def __init__(self, stage: int, **facts: Any) -> None:
+        self._stage = stage
+        self._is_open = False
+        # Whether the fit is not one that was open.
+        self.is_ours = not _native.fit_is_open()
+        _native.begin_training(self, facts, False)
+        _native.know_optimizer(self)
+
+    @classmethod
+    def of(cls, frame: FrameType | None, stage: int, **facts: Any) -> Rounds | None:
+        """The rounds of a call from this frame; `None` where it is part of a training that is under way."""
+        if within_part.depth:
+            return None
+        _session.ensure_started()
+        _passes.settle()
+        _training.here.training.leave_unless_around(frame)
+        return None if _native.in_training() or _native.is_inside() else cls(stage, **facts)
+
+    def update(self, **facts: Any) -> None:
+        """Adds what is known of the fit by now."""
+        _native.fit_update(facts)
+
+    def begin_round(self) -> None:
+        """A round begins; one that is open ends."""
+        self.end_round()
+        self._is_open = True
+        _native.begin_function(self._stage, True)
+        _native.begin_compiled_update(self)
+        _native.follow_loop(False, False)
+
+    def end_round(self) -> None:
+        """The round has ended, if one is open."""
+        if self._is_open:
+            self._is_open = False
+            _native.end_function(self._stage)
+            _native.end_compiled_update(self)
+
+    def drop_round(self) -> None:
+        """What is open turned out to be no round."""
+        if self._is_open:
+            self._is_open = False
+            _native.end_function(self._stage)
+
+    def end(self) -> None:
+        """The fit has ended, or failed."""
+        self.end_round()
+        if self.is_ours:
+            _native.end_training()
+        else:
+            _native.pause_steps()
+            _native.forget_optimizer(id(self))
+
+
+__all__ = [
+    "Fit",
+    "Rounds",
+    "attach",
+    "enter",
+    "exit",
+    "register",
+    "replace",
+    "safely",
+    "samples_of",
+    "stage_id",
+    "unseen",
+    "within_part",
+]

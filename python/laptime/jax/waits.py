@@ -1,0 +1,64 @@
+"""Waits: where a script waits for what JAX computes, because it wants a value or says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax._src import array
+
+from .. import _guard, _native
+from .._native import enter, exit, in_training, is_inside
+from .functions import here
+
+_DEVICE_WAIT = _native.stage_id("device_wait")
+_EVALUATE = _native.stage_id("evaluate")
+
+
+def attach() -> None:
+    """Hooks the value of an array, which `float`, `numpy.asarray` and printing want, and its own wait."""
+    kind = array.ArrayImpl
+    value = kind.__dict__["_value"]
+    if not getattr(value.fget, "_laptime", False):
+        timed: Any = _make_wait(value.fget)
+        timed._laptime = True
+        kind._value = property(timed)
+    # Not made by Python, so that it has no name to take over.
+    kind.block_until_ready = _make_wait(kind.block_until_ready)
+
+
+def attach_function() -> None:
+    """Hooks `jax.block_until_ready`."""
+    _guard.replace(jax, "block_until_ready", _make_wait)
+
+
+def _make_wait(original: Callable[..., Any]) -> Callable[..., Any]:
+    def wait(of: Any) -> Any:
+        # Outside a training nobody asks how long it took.
+        is_stage = not is_inside() and in_training()
+        stage = _EVALUATE if here.evaluated else _DEVICE_WAIT
+        if is_stage:
+            enter(stage)
+        try:
+            return original(of)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
+        finally:
+            if is_stage:
+                exit(stage)
+                _see_results()
+
+    return wait
+
+
+@_guard.safely
+def _see_results() -> None:
+    """The first results that are waited for after a step are the step's; what follows an evaluation is its own."""
+    if here.evaluated:
+        here.evaluated = False
+        _native.see_activity()
+    elif here.trained:
+        _native.results_arrived()
+    here.trained = False

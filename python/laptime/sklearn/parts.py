@@ -1,0 +1,70 @@
+"""Parts: a loop of `partial_fit`, each call a step of an estimator that is its own optimizer."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from .. import _guard, _native, _session, _training
+from .._native import UPDATE_UNSETTLED
+from .._samples import samples_of
+from . import fits
+
+_PARTIAL_FIT = _native.stage_id("partial_fit")
+
+
+class _Here(threading.local):
+    # When the training of the newest `partial_fit` on this thread began.
+    began: int | None = None
+
+
+_here = _Here()
+
+
+def make_partial_fit(original: Callable[..., Any]) -> Callable[..., Any]:
+    def partial_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        stack = fits.here.stack
+        data = args[0] if args else kwargs.get("X")
+        is_ours = not stack and _begin_part(self, data, sys._getframe().f_back)
+        stack.append(self)
+        try:
+            return original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.unseen(error)
+            raise
+        finally:
+            stack.pop()
+            if is_ours:
+                _end_part(self)
+
+    return partial_fit
+
+
+@_guard.safely
+def _begin_part(estimator: Any, data: Any, frame: FrameType | None) -> bool:
+    """A step of an estimator that is its own optimizer."""
+    if not fits.trains(estimator) or fits.is_part() or _native.is_inside():
+        return False
+    _session.ensure_started()
+    training = _training.here.training
+    if _native.in_training() and training.fit_began != _here.began:
+        training.leave_unless_around(frame)
+    is_others = _native.in_training() and training.fit_began != _here.began
+    if is_others or (_native.fit_is_open() and not _native.in_training()):
+        return False
+    _native.begin_function(_PARTIAL_FIT, True)
+    _native.take_samples(samples_of(data))
+    if _native.begin_compiled_update(estimator) == UPDATE_UNSETTLED:
+        training.remember(estimator)
+        training.settle_update(estimator, frame)
+        _here.began = training.fit_began
+    return True
+
+
+@_guard.safely
+def _end_part(estimator: Any) -> None:
+    _native.end_function(_PARTIAL_FIT)
+    _native.end_compiled_update(estimator)

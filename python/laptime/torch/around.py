@@ -1,0 +1,34 @@
+"""Around: hooks that say when a function of PyTorch begins and when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch.compiler import is_dynamo_compiling
+
+from .. import _guard
+
+
+def around(
+    begin: Callable[[], None], end: Callable[[], None]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a function that tells when the original begins and when it ends."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def hooked(*args: Any, **kwargs: Any) -> Any:
+            if is_dynamo_compiling():
+                return original(*args, **kwargs)
+            begin()
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                end()
+                _guard.unseen(error)
+                raise
+            end()
+            return result
+
+        return hooked
+
+    return make

@@ -1,0 +1,51 @@
+"""Facts: what torch's models, optimizers and loaders say of a fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .sizes import unseen
+
+
+def model_facts(model: Any) -> dict[str, Any]:
+    """What a model says of a fit whose script updates it itself."""
+    with unseen():
+        return _facts_of(list(model.parameters()))
+
+
+def _facts_of(parameters: list[Any]) -> dict[str, Any]:
+    facts: dict[str, Any] = {"framework": "torch", "framework_version": torch.__version__}
+    if parameters:
+        facts["device"] = str(parameters[0].device)
+        facts["parameters"] = sum(one.numel() for one in parameters)
+    return facts
+
+
+def optimizer_facts(optimizer: Any) -> dict[str, Any]:
+    """What an optimizer says of a fit."""
+    with unseen():
+        groups = optimizer.param_groups
+        facts = _facts_of([one for group in groups for one in group["params"]])
+    facts["optimizer"] = type(optimizer).__name__
+    rate = optimizer.param_groups[0].get("lr")
+    if isinstance(rate, float):
+        facts["lr"] = f"{rate:g}"
+    return facts
+
+
+def loader_facts(loader: Any) -> dict[str, Any]:
+    """What a loader tells of a fit; asks nothing that changes it."""
+    facts: dict[str, Any] = {"num_workers": loader.num_workers}
+    try:
+        facts["rows"] = len(loader.dataset)
+        # `len(loader)` of an iterable dataset makes the loader count and warn.
+        if not hasattr(loader.dataset, "__iter__") or hasattr(loader.dataset, "__getitem__"):
+            facts["steps_per_epoch"] = len(loader)
+    except Exception:  # A length is the user's code, and not every dataset has one.
+        pass
+    batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
+    if isinstance(batch, int):
+        facts["batch"] = batch
+    return facts
