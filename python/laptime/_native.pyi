@@ -301,8 +301,9 @@ def settings(
 def show_run(
     run: str | None = None,
     dir: str | os.PathLike[str] | None = None,
+    every_epoch: bool = False,
 ) -> tuple[str, str, str]:
-    """A run's folder, its report as JSON and as text; the latest run when none is named."""
+    """A run's folder, its report as JSON, on demand with every epoch, and as text; the latest run when none is named."""
 
 def stage_id(name: str) -> int:
     """The number of the stage with this name."""
