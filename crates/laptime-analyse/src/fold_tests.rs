@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{FitFacts, Metric, RunMeta, StageId};
+use laptime_core::{FitFacts, Metric, Record, RunMeta, StageId, Status};
 
 use crate::script::Script;
 use crate::{Digest, EpochSummary, LapKind, Report};
@@ -168,4 +168,40 @@ fn epochs_that_were_cut_short_are_counted_apart_also_when_folded() {
     assert_eq!((report.fits[0].epochs, report.fits[0].steps), (6_000, 12_000));
     assert!(is_near(report.fits[0].epoch_s.mean.unwrap(), 1e-6), "{:?}", report.fits[0].epoch_s);
     assert!(report.epochs.iter().any(|row| row.count > 1 && !row.complete));
+}
+
+#[test]
+fn laps_of_a_fit_without_epochs_stand_before_the_epochs_of_the_next() {
+    let mut script = Script::new();
+    script.fit_of_steps(FitFacts::default());
+    for _ in 0..40 {
+        script.step(&[(StageId::FORWARD, 1_000)], 8).between_steps();
+    }
+    script.end_fit();
+    fit_of(&mut script, 12_000, FitFacts::default());
+    let (report, every) = both(script.close());
+    let windows = report.epochs.iter().take_while(|lap| lap.kind == LapKind::Window).count();
+    assert!(windows > 1 && every.len() == windows + 12_000);
+    assert_eq!(
+        format!("{:?}", every[..windows].to_vec()),
+        format!("{:?}", report.epochs[..windows].to_vec())
+    );
+    assert!(every[windows..].iter().all(|lap| (lap.fit, lap.kind) == (1, LapKind::Epoch)));
+}
+
+#[test]
+fn of_a_run_that_grew_meanwhile_the_stream_gives_what_the_report_knows() {
+    let mut script = Script::new();
+    fit_of(&mut script, 12_000, FitFacts::default());
+    let known = script.records.len() * 11 / 12;
+    let mut digest = Digest::new(RunMeta::default());
+    script.records[..known].iter().for_each(|record| digest.take(record));
+    digest.take(&Record::Ended { status: Status::Running });
+    let report = digest.report();
+    let mut every = Vec::new();
+    let mut stream = digest.every_epoch(report.epochs.clone()).unwrap();
+    script.records.iter().for_each(|record| stream.take(record, &mut |epoch| every.push(epoch.clone())));
+    assert_eq!(every.len() as u64, report.epochs.iter().map(|row| row.count).sum::<u64>());
+    let ends = |laps: &[EpochSummary]| format!("{:?}", laps[laps.len() - 3..].to_vec());
+    assert_eq!(ends(&every), ends(&report.epochs));
 }

@@ -156,6 +156,19 @@ mod tests {
     }
 
     #[test]
+    fn a_spread_that_was_joined_is_that_of_all_values() {
+        let values: Vec<f64> = (0..50).map(|at| f64::from(at * at % 17)).collect();
+        let mut joined = Spread::of(&values[..20]);
+        joined.join(&Spread::of(&values[20..49]));
+        joined.take(values[49]);
+        assert!((joined.mean().unwrap() - mean(&values).unwrap()).abs() < 1e-12);
+        assert!((joined.variance().unwrap() - variance(&values).unwrap()).abs() < 1e-12);
+        let double = joined.times(2.0);
+        assert!((double.variance().unwrap() - 4.0 * variance(&values).unwrap()).abs() < 1e-12);
+        assert_eq!((Spread::default().mean(), Spread::of(&[1.0]).variance()), (None, None));
+    }
+
+    #[test]
     fn t_widths_are_those_of_the_printed_table() {
         close(t_width(0.95, 1.0), 12.706);
         close(t_width(0.95, 2.0), 4.303);

@@ -8,7 +8,7 @@ use laptime_store::StoreError;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-/// A run's folder, its report as JSON, on demand with every epoch, and as text; the latest run when none is named.
+/// The folder of a run, or of the latest, its report as JSON, with every epoch on demand, and as text.
 #[pyfunction]
 #[pyo3(signature = (run=None, dir=None, every_epoch=false))]
 pub(crate) fn show_run(
