@@ -120,7 +120,7 @@ impl Script {
         writer.put(&Record::Anchor(anchor(0)));
         writer.put(&Record::Thread { lane: 0, name: "main".into(), started: Ticks(0) });
         let facts = FitFacts { epochs: Some(epochs), rows: Some(32), batch: Some(32), ..FitFacts::default() };
-        writer.put(&Record::Fit { fit: 0, facts });
+        writer.put(&Record::Fit { fit: 0, facts: Box::new(facts) });
         let events = vec![Event::FitBegin { fit: 0, at: Ticks(0) }];
         Self { writer, events, written: 0, now: 0, totals: [0; STAGES.len()], spans: 0 }
     }

@@ -285,7 +285,7 @@ fn record() -> impl Strategy<Value = Record> {
         1 => (stage(), "[a-c]{0,2}").prop_map(|(stage, name)| Record::Stage { stage, name }),
         1 => (number(), ticks())
             .prop_map(|(lane, started)| Record::Thread { lane, name: "t".into(), started }),
-        2 => (number(), facts()).prop_map(|(fit, facts)| Record::Fit { fit, facts }),
+        2 => (number(), facts()).prop_map(|(fit, facts)| Record::Fit { fit, facts: Box::new(facts) }),
         20 => (number(), event()).prop_map(|(lane, event)| Record::Event { lane, event }),
         4 => state().prop_map(Record::State),
         1 => sample.prop_map(|(at, readings)| Record::Sample(Sample { at, readings })),

@@ -9,8 +9,7 @@ use crate::report::Finding;
 /// happened at least once for each update: one left over at the end of an epoch is no news.
 pub(crate) fn discarded_gradients(process: &Process) -> Option<Finding> {
     let (discarded, updates) = process.fits.values().find_map(|fit| {
-        let setting = |name: &str| fit.facts.settings.get(name)?.parse::<u64>().ok();
-        Some((setting("discarded_gradients").filter(|count| *count > 0)?, setting("updates")?))
+        Some((fit.facts.discarded_gradients.filter(|count| *count > 0)?, fit.facts.updates?))
     })?;
     let text = format!(
         "gradients are thrown away: {discarded} backward passes were cleared unused in {updates} updates, \

@@ -49,7 +49,8 @@ pub(crate) struct Fit {
 impl Fit {
     /// Learns what is known of it.
     pub(crate) fn learn(&mut self, facts: &FitFacts) {
-        self.facts = facts.clone();
+        self.facts = FitFacts::default();
+        self.facts.learn(facts.clone());
         self.told = true;
     }
 

@@ -7,8 +7,6 @@ use crate::report::FitSummary;
 
 /// Facts that name a fit; of more, nobody reads the rest.
 const MOST_FACTS: usize = 3;
-/// Settings that are findings or follow from others.
-const NOT_CHOSEN: [&str; 3] = ["flops_per_sample", "discarded_gradients", "updates"];
 
 /// `fit 2 (lstm, batch 64)`.
 pub(crate) fn fit_name(fit: &FitSummary, fits: &[FitSummary]) -> String {
@@ -23,8 +21,8 @@ fn facts(fit: &FitSummary) -> Vec<String> {
     facts.extend(fit.rows.map(|rows| counted(rows, "row")));
     facts.extend(fit.batch.map(|batch| format!("batch {}", count(batch))));
     facts.extend(fit.parameters.map(|parameters| counted(parameters, "parameter")));
-    let settings = fit.settings.iter().filter(|(name, _)| !NOT_CHOSEN.contains(&name.as_str()));
-    facts.extend(settings.map(|(name, value)| format!("{} {}", display_name(name), display_name(value))));
+    let chosen = fit.choices.iter();
+    facts.extend(chosen.map(|(name, value)| format!("{} {}", display_name(name), display_name(value))));
     facts.retain(|fact| !fact.is_empty());
     facts
 }

@@ -1,12 +1,6 @@
 //! Goal: the loss or accuracy that a fit was to end at.
 
-use laptime_core::{FitFacts, Metric};
-
-/// The settings that name a goal, with the metrics that are held against it: held-out rows before others.
-const GOALS: [(&str, [Metric; 2]); 2] = [
-    ("until_loss", [Metric::ValidationLoss, Metric::Loss]),
-    ("until_accuracy", [Metric::ValidationAccuracy, Metric::Accuracy]),
-];
+use laptime_core::{FitFacts, Goal as Asked, Metric};
 
 /// A loss of at most, or an accuracy of at least, some value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,12 +12,13 @@ pub(crate) struct Goal {
 }
 
 impl Goal {
-    /// The goal that a fit's settings name; `None` without one.
+    /// The goal of a fit; `None` without one.
     pub(crate) fn of(facts: &FitFacts) -> Option<Self> {
-        GOALS.into_iter().find_map(|(setting, metrics)| {
-            let value: f64 = facts.settings.get(setting)?.parse().ok()?;
-            Some(Self { value, metrics })
-        })
+        let (value, metrics) = match facts.goal? {
+            Asked::Loss(value) => (value, [Metric::ValidationLoss, Metric::Loss]),
+            Asked::Accuracy(value) => (value, [Metric::ValidationAccuracy, Metric::Accuracy]),
+        };
+        Some(Self { value, metrics })
     }
 
     /// Whether less is better.

@@ -60,7 +60,7 @@ fn differing(fits: &[&Fit]) -> Option<(String, Vec<f64>)> {
     let mut different: Vec<&String> = names.iter().filter(differs).copied().collect();
     if different.len() == 2 && different.iter().any(|name| *name == "parameters") {
         let setting = *different.iter().find(|name| **name != "parameters")?;
-        if fits.iter().all(|fit| fit.facts.settings.contains_key(setting)) {
+        if fits.iter().all(|fit| fit.facts.choices().contains_key(setting)) {
             different.retain(|name| *name == "parameters");
         }
     }
@@ -71,16 +71,12 @@ fn differing(fits: &[&Fit]) -> Option<(String, Vec<f64>)> {
     Some((name.clone(), xs))
 }
 
-/// A setting that follows from the others, so that it is never what fits differ in alone.
-const DERIVED: &str = "flops_per_sample";
-
 /// Everything that may explain the time of a fit, by name; settings cannot hide the three known ones.
 fn values(fit: &Fit) -> BTreeMap<String, String> {
     let facts = &fit.facts;
     let known = [("rows", facts.rows), ("batch", facts.batch), ("parameters", facts.parameters)];
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_string())));
-    let mut values = facts.settings.clone();
-    values.remove(DERIVED);
+    let mut values = facts.choices();
     values.extend(known);
     values
 }

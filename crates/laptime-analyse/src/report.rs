@@ -169,8 +169,25 @@ pub struct FitSummary {
     pub target: Option<TargetSummary>,
     /// Compiled functions that train as a whole.
     pub compiled_functions: Vec<String>,
+    /// Processes that load its data.
+    pub workers: Option<u64>,
+    /// The number type it computes with, where that is not the usual one.
+    pub precision: Option<String>,
+    /// Floating-point operations that a sample takes.
+    pub flops_per_sample: Option<u64>,
+    /// Floating-point operations a second of its steps.
+    pub flops_per_s: Option<f64>,
+    /// Epochs without a lower loss after which it was to end.
+    pub patience: Option<u64>,
+    /// Updates of the model, where gradients were thrown away.
+    pub updates: Option<u64>,
+    /// Backward passes whose gradients were cleared before an update used them.
+    pub discarded_gradients: Option<u64>,
     /// The remaining settings.
     pub settings: BTreeMap<String, String>,
+    /// All that was chosen for it by name, to be shown.
+    #[serde(skip)]
+    pub choices: BTreeMap<String, String>,
 }
 
 /// The steps of a fit after its warm-up.

@@ -124,7 +124,7 @@ impl Script {
 
     fn begin_fit(&mut self, facts: FitFacts, background: StageId) -> &mut Self {
         let fit = self.fits;
-        self.records.push(Record::Fit { fit, facts });
+        self.records.push(Record::Fit { fit, facts: Box::new(facts) });
         if let Some(frame) = self.open.first_mut().filter(|frame| frame.stage == StageId::TEAR_DOWN) {
             frame.stage = StageId::BETWEEN_EPOCHS;
             let torn = self.truth.remove(&StageId::TEAR_DOWN).unwrap_or(0);

@@ -282,7 +282,7 @@ fn an_epoch_of_a_fit_whose_facts_are_still_to_be_read_is_not_settled() {
     script.records.retain(|record| !matches!(record, Record::Fit { .. }));
     let settled = |report: &Report| report.epochs.iter().map(|epoch| epoch.settled).collect::<Vec<_>>();
     assert_eq!(settled(&script.report()), [false, false]);
-    script.records.push(Record::Fit { fit: 0, facts: FitFacts::default() });
+    script.records.push(Record::Fit { fit: 0, facts: Box::default() });
     assert_eq!(settled(&script.report()), [true, true]);
 }
 

@@ -40,6 +40,7 @@ impl<'a> Standing<'a> {
     fn fit(&self, index: u32, fit: &Fit, laps: &[EpochSummary]) -> FitSummary {
         let facts = &fit.facts;
         let settling = settling(&fit.steps);
+        let samples_per_s = rate(fit.steps.sum.samples, self.timebase.seconds(Ticks(fit.steps.sum.ticks)));
         let metric = fit.metric().map(|(metric, value)| MetricValue {
             name: metric.name().to_owned(),
             value: Some(value).filter(|value| value.is_finite()),
@@ -67,7 +68,15 @@ impl<'a> Standing<'a> {
             metric,
             target: target(fit, self.timebase),
             compiled_functions: facts.compiled_functions.clone(),
+            workers: facts.workers,
+            precision: facts.precision.clone(),
+            flops_per_sample: facts.flops_per_sample,
+            flops_per_s: facts.flops_per_sample.zip(samples_per_s).map(|(flops, rate)| flops as f64 * rate),
+            patience: facts.patience,
+            updates: facts.updates,
+            discarded_gradients: facts.discarded_gradients,
             settings: facts.settings.clone(),
+            choices: facts.choices(),
         }
     }
 

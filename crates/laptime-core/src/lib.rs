@@ -20,7 +20,7 @@ pub mod units;
 pub use counter::Counter;
 pub use estimate::Estimate;
 pub use event::Event;
-pub use fit::FitFacts;
+pub use fit::{FitFacts, Goal};
 pub use gauge::{Gauge, Sample};
 pub use lane::{LaneState, OpenStage, StageTotal};
 pub use machine::MachineReading;

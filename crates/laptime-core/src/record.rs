@@ -33,7 +33,7 @@ pub enum Record {
         /// Its number within the process.
         fit: u32,
         /// What is known.
-        facts: FitFacts,
+        facts: Box<FitFacts>,
     },
     /// A module was imported before the first fit, outside any other import.
     Import {

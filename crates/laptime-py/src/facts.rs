@@ -32,6 +32,7 @@ fn put(facts: &mut FitFacts, key: &str, value: &Bound<'_, PyAny>) {
         "epochs" => facts.epochs = number(),
         "steps_per_epoch" => facts.steps_per_epoch = number(),
         "parameters" => facts.parameters = number(),
+        "workers" => facts.workers = number(),
         _ => facts.settings.extend(text().map(|text| (key.to_owned(), text))),
     }
 }

@@ -167,7 +167,7 @@ impl Shared {
     }
 
     pub(crate) fn tell_fit(&self, number: u32, facts: &FitFacts) {
-        self.note(Record::Fit { fit: number, facts: facts.clone() });
+        self.note(Record::Fit { fit: number, facts: Box::new(facts.clone()) });
     }
 
     pub(crate) fn take_notes(&self) -> Vec<Record> {

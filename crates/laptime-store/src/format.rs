@@ -109,7 +109,6 @@ pub(crate) struct LaneEvents {
 
 /// What a record decodes to: one record, or many events at once.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "lives for one call; a box would cost an allocation a record")]
 pub(crate) enum Decoded {
     Record(Record),
     Events(LaneEvents),

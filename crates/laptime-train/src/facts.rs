@@ -1,6 +1,6 @@
 //! What the recorder is told about a training, so that every run says what it measured.
 
-use laptime_core::FitFacts;
+use laptime_core::{FitFacts, Goal};
 
 use crate::{DataSource, Dtype, ModelKind, ModelSpec, Plan, Recipe, Schedule, TrainError, Until};
 
@@ -12,8 +12,11 @@ pub(crate) fn facts(
     (rows, batch): (u64, usize),
 ) -> Result<FitFacts, TrainError> {
     let mut settings = of_model(spec);
-    settings.push(("flops_per_sample", spec.flops_per_sample()?.to_string()));
     settings.extend(of_training(plan, recipe));
+    let goal = plan.until.map(|until| match until {
+        Until::Loss(loss) => Goal::Loss(loss),
+        Until::Accuracy(accuracy) => Goal::Accuracy(accuracy),
+    });
     let batches = rows.div_ceil(batch as u64);
     Ok(FitFacts {
         label: spec.kind.to_string(),
@@ -22,6 +25,10 @@ pub(crate) fn facts(
         batch: Some(batch as u64),
         epochs: Some(plan.epochs),
         steps_per_epoch: Some(batches.div_ceil(plan.accumulate as u64)),
+        precision: (plan.dtype != Dtype::F32).then(|| plan.dtype.to_string()),
+        flops_per_sample: Some(spec.flops_per_sample()?),
+        goal,
+        patience: plan.early_stop,
         settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         ..FitFacts::default()
     })
@@ -45,10 +52,6 @@ fn of_training(plan: &Plan, recipe: &Recipe) -> Vec<Setting> {
         DataSource::Generated => "generated".to_owned(),
         DataSource::File(path) => path.display().to_string(),
     };
-    let until = plan.until.map(|goal| match goal {
-        Until::Loss(loss) => ("until_loss", loss.to_string()),
-        Until::Accuracy(accuracy) => ("until_accuracy", accuracy.to_string()),
-    });
     let set = |name, value: String, unusual: bool| unusual.then_some((name, value));
     let told = |name, value: Option<String>| value.map(|value| (name, value));
     let decay = recipe.optimizer.weight_decay;
@@ -60,13 +63,10 @@ fn of_training(plan: &Plan, recipe: &Recipe) -> Vec<Setting> {
         set("validate", plan.validate.to_string(), plan.validate > 0.0),
         told("loss", plan.loss.map(|loss| loss.to_string())),
         set("schedule", plan.schedule.to_string(), plan.schedule != Schedule::Constant),
-        set("dtype", plan.dtype.to_string(), plan.dtype != Dtype::F32),
         set("accumulate", plan.accumulate.to_string(), plan.accumulate > 1),
         told("clip", plan.clip.map(|norm| norm.to_string())),
         set("dropout", plan.dropout.to_string(), plan.dropout > 0.0),
         set("weight_decay", decay.to_string(), plan.weight_decay.is_some()),
-        told("early_stop", plan.early_stop.map(|epochs| epochs.to_string())),
-        until,
         told("checkpoint_every", plan.checkpoint_every.map(|epochs| epochs.to_string())),
     ]
     .into_iter()

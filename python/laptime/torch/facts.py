@@ -37,7 +37,7 @@ def optimizer_facts(optimizer: Any) -> dict[str, Any]:
 
 def loader_facts(loader: Any) -> dict[str, Any]:
     """What a loader tells of a fit; asks nothing that changes it."""
-    facts: dict[str, Any] = {"num_workers": loader.num_workers}
+    facts: dict[str, Any] = {"workers": loader.num_workers}
     try:
         facts["rows"] = len(loader.dataset)
         # `len(loader)` of an iterable dataset makes the loader count and warn.

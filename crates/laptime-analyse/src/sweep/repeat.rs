@@ -152,7 +152,8 @@ impl Measured {
             flops_per_sample: report
                 .fits
                 .last()
-                .and_then(|fit| fit.settings.get("flops_per_sample")?.parse().ok()),
+                .and_then(|fit| fit.flops_per_sample)
+                .map(|flops| flops as f64),
             peak_rss_bytes: report.memory.peak_rss_bytes,
             loss: last.loss.or_else(|| report.fits.last()?.loss),
             accuracy: last.accuracy,

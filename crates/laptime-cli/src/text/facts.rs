@@ -3,7 +3,7 @@
 use laptime_analyse::{EpochSummary, ImportTime, LapKind, LedgerRow, Report, TargetSummary};
 use laptime_core::{Status, display_name};
 
-use super::fits::{epoch_times, flops_per_sample};
+use super::fits::epoch_times;
 use super::style::{Emphasis, Style};
 use super::units;
 use super::words::{metric_value, stage_name, throughput};
@@ -92,10 +92,9 @@ fn imports(report: &Report) -> Option<String> {
 /// How large the model of a single fit is, and how fast it was computed.
 fn model(report: &Report) -> Option<String> {
     let [fit] = report.fits.as_slice() else { return None };
-    let (flops, parameters) = (flops_per_sample(fit)?, fit.parameters?);
-    let rate = report.steps.and_then(|steps| steps.samples_per_s);
-    let rate = rate.map(|rate| format!(": {}/s", units::flops(flops * rate))).unwrap_or_default();
-    Some(format!("{}, {} a sample{rate}", units::counted(parameters, "parameter"), units::flops(flops)))
+    let (flops, parameters) = (units::flops(fit.flops_per_sample? as f64), fit.parameters?);
+    let rate = fit.flops_per_s.map(|rate| format!(": {}/s", units::flops(rate))).unwrap_or_default();
+    Some(format!("{}, {flops} a sample{rate}", units::counted(parameters, "parameter")))
 }
 
 /// Whether and when each fit came to its goal.
@@ -129,19 +128,18 @@ fn ended_early(report: &Report) -> Option<String> {
     let early = report.fits.iter().find(|fit| {
         let reached = fit.target.as_ref().is_some_and(|target| target.reached);
         let short = fit.planned_epochs.is_some_and(|planned| fit.epochs < planned);
-        report.run.status == Status::Finished && short && !reached && fit.settings.contains_key("early_stop")
+        report.run.status == Status::Finished && short && !reached && fit.patience.is_some()
     })?;
-    let patience = early.settings.get("early_stop").and_then(|epochs| epochs.parse().ok())?;
     let planned = units::counted(early.planned_epochs?, "epoch");
-    let patience = units::counted(patience, "epoch");
+    let patience = units::counted(early.patience?, "epoch");
     Some(format!("after {} of {planned}: the loss had not become lower for {patience}", early.epochs))
 }
 
 /// What a number type other than the usual one means on a CPU.
 fn precision(report: &Report) -> Option<String> {
-    let dtype = report.fits.iter().find_map(|fit| fit.settings.get("dtype"))?;
+    let precision = report.fits.iter().find_map(|fit| fit.precision.as_deref())?;
     let on_cpu = report.run.device.as_deref() == Some("cpu");
-    let what = match dtype.as_str() {
+    let what = match precision {
         "bf16" => "bf16 is computed by way of f32 on this CPU: often slower than f32",
         "f64" => "f64 moves twice the bytes of f32: often slower than f32",
         _ => return None,

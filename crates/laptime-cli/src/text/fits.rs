@@ -5,9 +5,6 @@ use laptime_analyse::FitSummary;
 use super::units;
 use super::wrap::shown;
 
-/// The setting that holds the operations of a sample.
-const FLOPS: &str = "flops_per_sample";
-
 /// What all fits have in common, the label left out where it is the run's name too.
 pub(crate) fn shared_facts(fits: &[FitSummary], run_name: &str) -> Vec<String> {
     let Some((first, others)) = fits.split_first() else { return Vec::new() };
@@ -35,13 +32,8 @@ pub(crate) fn epoch_times(fit: &FitSummary) -> Option<String> {
     Some(format!("mean {mean}   first {first}   steady {steady}"))
 }
 
-/// Floating-point operations that a sample takes, as far as the training told.
-pub(crate) fn flops_per_sample(fit: &FitSummary) -> Option<f64> {
-    fit.settings.get(FLOPS)?.parse().ok()
-}
-
 fn flops_fact(fit: &FitSummary) -> Option<String> {
-    flops_per_sample(fit).map(|flops| format!("{} a sample", units::flops(flops)))
+    fit.flops_per_sample.map(|flops| format!("{} a sample", units::flops(flops as f64)))
 }
 
 fn facts(fit: &FitSummary) -> Vec<String> {
@@ -50,10 +42,7 @@ fn facts(fit: &FitSummary) -> Vec<String> {
     facts.extend(fit.batch.map(|batch| format!("batch {}", units::count(batch))));
     facts.extend(fit.parameters.map(|parameters| units::counted(parameters, "parameter")));
     facts.extend(flops_fact(fit));
-    // What is a finding is told as one.
-    let told = [FLOPS, "discarded_gradients", "updates"];
-    let settings = fit.settings.iter().filter(|(name, _)| !told.contains(&name.as_str()));
-    facts.extend(settings.map(|(name, value)| format!("{} {}", shown(name), shown(value))));
+    facts.extend(fit.choices.iter().map(|(name, value)| format!("{} {}", shown(name), shown(value))));
     facts.retain(|fact| !fact.is_empty());
     facts
 }

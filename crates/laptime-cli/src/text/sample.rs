@@ -181,7 +181,8 @@ pub(crate) fn several() -> Report {
 /// Two workers load for it, started anew for each of its three epochs.
 pub(crate) fn with_workers() -> Report {
     let mut report = finished();
-    report.fits[0].settings.insert("num_workers".to_owned(), "2".to_owned());
+    report.fits[0].workers = Some(2);
+    report.fits[0].choices.insert("num_workers".to_owned(), "2".to_owned());
     let ledger = vec![
         row("fetch", 71.0, 0.6, 1000),
         row("transform", 38.0, 0.3, 32_000),
@@ -364,7 +365,15 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
         loss: Some(0.0123),
         metric: Some(MetricValue { name: "validation_loss".to_owned(), value: Some(0.0141) }),
         target: None,
-        settings: [("optimizer", "adam"), ("lr", "0.001")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
+        workers: None,
+        precision: None,
+        flops_per_sample: None,
+        flops_per_s: None,
+        patience: None,
+        updates: None,
+        discarded_gradients: None,
+        settings: BTreeMap::new(),
+        choices: [("optimizer", "adam"), ("lr", "0.001")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn workers_line(report: &Report) -> Option<String> {
 
 /// Workers that load at once: a loader starts them anew for each pass, unless they persist.
 fn at_once(report: &Report) -> u64 {
-    let told = report.fits.iter().filter_map(|fit| fit.settings.get("num_workers")?.parse().ok());
+    let told = report.fits.iter().filter_map(|fit| fit.workers);
     let all = report.workers.as_ref().map_or(0, |workers| workers.len() as u64);
     told.max().filter(|told| (1..=all).contains(told)).unwrap_or(all)
 }

@@ -104,8 +104,10 @@ pub(crate) fn write_epochs(root: &Path, epochs: u32) {
     let mut writer = LogWriter::new(Box::new(RealDisk), &root.join(id), 0);
     writer.put(&Record::Process(ProcessFacts { ns_per_tick: 1.0, ..ProcessFacts::default() }));
     writer.put(&Record::Anchor(Anchor { real_ns: 1_790_000_000_000_000_000, ..Anchor::default() }));
-    writer
-        .put(&Record::Fit { fit: 0, facts: FitFacts { epochs: Some(epochs.into()), ..FitFacts::default() } });
+    writer.put(&Record::Fit {
+        fit: 0,
+        facts: Box::new(FitFacts { epochs: Some(epochs.into()), ..FitFacts::default() }),
+    });
     let (mut now, mut events) = (0, vec![Event::FitBegin { fit: 0, at: Ticks(0) }]);
     let total = |now, count| Event::Total(StageTotal { stage: StageId::FORWARD, own: Ticks(now), count });
     for epoch in 0..epochs {

@@ -231,9 +231,8 @@ impl Progress {
             return;
         }
         self.discarded_told = self.discarded;
-        let told = [("discarded_gradients", self.discarded), ("updates", self.updates)];
-        let settings = told.map(|(name, value)| (name.to_owned(), value.to_string())).into();
-        fit_update(FitFacts { settings, ..FitFacts::default() });
+        let (discarded_gradients, updates) = (Some(self.discarded), Some(self.updates));
+        fit_update(FitFacts { discarded_gradients, updates, ..FitFacts::default() });
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn records() -> Vec<Record> {
         Record::Thread { lane: 0, name: "main".into(), started: Ticks(1_000) },
         Record::Fit {
             fit: 0,
-            facts: FitFacts {
+            facts: Box::new(FitFacts {
                 label: "mlp".into(),
                 framework: Some("burn".into()),
                 rows: Some(100),
@@ -46,7 +46,7 @@ pub(crate) fn records() -> Vec<Record> {
                 parameters: Some(705),
                 settings: [("optimizer".to_owned(), "adam".to_owned())].into(),
                 ..FitFacts::default()
-            },
+            }),
         },
         Record::Sample(Sample {
             at: Ticks(2_000),
@@ -94,14 +94,14 @@ fn records_of_version_2() -> Vec<Record> {
         Record::Import { name: "torch".into(), length: Ticks(500) },
         Record::Fit {
             fit: 0,
-            facts: FitFacts {
+            facts: Box::new(FitFacts {
                 framework_version: Some("0.22".into()),
                 device: Some("cpu".into()),
                 steps: Some(2),
                 plan_source: Some("range(1)".into()),
                 compiled_functions: vec!["train_step".into()],
                 ..FitFacts::default()
-            },
+            }),
         },
         Record::Trouble(Trouble::HookOff { hook: "torch.save".into(), because: "it is gone".into() }),
     ]
