@@ -6,9 +6,8 @@ use laptime_analyse::Report;
 use laptime_launch::runs_folder;
 use laptime_store::{Catalogue, Selected, StoreError, salvage_rings};
 
-use crate::args::ColorChoice;
-use crate::command::train::shown_path;
-use crate::screen::Screen;
+use crate::one_line::shown_path;
+use crate::screen::{ColorChoice, Screen};
 use crate::study::Study;
 use crate::text::{Style, report_text, summary_text};
 

@@ -6,12 +6,12 @@ use laptime_analyse::Report;
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, SweepEntry, salvage_rings};
 
 use super::sweep::{self, Kept};
-use super::train::shown_path;
 use crate::Ending;
 use crate::args::ReportArgs;
 use crate::chart::run_charts;
 use crate::export::{self, Exported};
 use crate::failure::Failure;
+use crate::one_line::shown_path;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::report_text;

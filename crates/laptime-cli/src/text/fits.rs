@@ -2,8 +2,8 @@
 
 use laptime_analyse::FitSummary;
 
+use super::shown;
 use super::units;
-use super::wrap::shown;
 
 /// The setting that holds the operations of a sample.
 const FLOPS: &str = "flops_per_sample";
