@@ -1,6 +1,8 @@
 //! Every command and option of `laptime`, with its help.
 
+mod axis;
 mod data;
+mod decimal;
 mod export;
 mod refusal;
 mod sweep;
@@ -14,8 +16,11 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use laptime_launch::runs_folder;
 
+use crate::screen::ColorChoice;
+
+pub(crate) use axis::is_name;
 pub(crate) use data::DataArgs;
-pub(crate) use export::{ExportArgs, ExportFormat};
+pub(crate) use export::ExportArgs;
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
 pub(crate) use train::TrainArgs;
@@ -58,29 +63,6 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// List or remove the runs that are kept
     Runs(RunsArgs),
-}
-
-/// Colour on the terminal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorChoice {
-    // Plain comments: documented values would make clap print the long form of every help.
-    // On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    // Also into files and pipes.
-    Always,
-    Never,
-}
-
-impl ColorChoice {
-    /// Whether to use colour; `no_color` is the variable NO_COLOR, which counts when it is not empty.
-    pub(crate) fn wanted(self, terminal: bool, no_color: Option<&OsString>) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => terminal && no_color.is_none_or(|value| value.is_empty()),
-        }
-    }
 }
 
 /// Where runs are kept.

@@ -1,6 +1,7 @@
 //! Exports: a run in the formats of other tools, one file a format.
 
 mod collapsed;
+mod format;
 mod samples;
 mod speedscope;
 pub(crate) mod tensorboard;
@@ -10,11 +11,11 @@ use std::path::Path;
 use laptime_analyse::Report;
 
 use crate::Ending;
-use crate::args::ExportFormat;
-use crate::command::train::on_the_board;
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::study::Study;
+pub(crate) use format::ExportFormat;
+use tensorboard::on_the_board;
 
 /// A run that was just read.
 pub(crate) struct Exported {

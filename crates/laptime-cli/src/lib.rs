@@ -7,6 +7,7 @@ mod every_epoch;
 mod export;
 mod failure;
 mod live;
+mod one_line;
 mod screen;
 mod shown_run;
 mod study;
@@ -20,7 +21,7 @@ use laptime_launch::{Ended, end_like};
 use laptime_record::ProgramStart;
 
 use args::{Args, Command, Stop};
-use screen::Screen;
+use screen::{ColorChoice, Screen};
 
 pub use export::tensorboard::{EpochFeed, EpochPoint};
 pub use shown_run::{ShownRun, show_run, summarize_run};
@@ -74,7 +75,7 @@ fn dispatch(began: &ProgramStart, args: &Args, screen: &Screen) -> Result<Ending
 }
 
 fn explain(stop: &Stop) -> u8 {
-    let screen = Screen::new(args::ColorChoice::Auto);
+    let screen = Screen::new(ColorChoice::Auto);
     match stop {
         Stop::Show { text, exit: 0 } => {
             screen.show(text.trim_end());

@@ -1,10 +1,11 @@
 //! The screen: results to standard output, everything else to standard error.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
+use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::args::ColorChoice;
 use crate::failure::Failure;
 use crate::text::Style;
 
@@ -14,6 +15,29 @@ const WIDEST: usize = 100;
 const PLAIN: usize = 80;
 /// Narrower than this nothing can be laid out.
 const NARROWEST: usize = 40;
+
+/// Colour on the terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    // Plain comments: documented values would make clap print the long form of every help.
+    // On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    // Also into files and pipes.
+    Always,
+    Never,
+}
+
+impl ColorChoice {
+    /// Whether to use colour; `no_color` is the variable NO_COLOR, which counts when it is not empty.
+    pub(crate) fn wanted(self, terminal: bool, no_color: Option<&OsString>) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => terminal && no_color.is_none_or(|value| value.is_empty()),
+        }
+    }
+}
 
 /// Where a command shows things, and how.
 pub(crate) struct Screen {

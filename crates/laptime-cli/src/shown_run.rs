@@ -6,10 +6,9 @@ use laptime_analyse::Report;
 use laptime_launch::runs_folder;
 use laptime_store::{Catalogue, Selected, StoreError, salvage_rings};
 
-use crate::args::ColorChoice;
-use crate::command::train::shown_path;
 use crate::every_epoch::{has_folded_epochs, write_with_every_epoch};
-use crate::screen::Screen;
+use crate::one_line::shown_path;
+use crate::screen::{ColorChoice, Screen};
 use crate::study::Study;
 use crate::text::{Style, report_text, summary_text};
 

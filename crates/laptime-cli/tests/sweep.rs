@@ -270,10 +270,10 @@ fn a_sweep_killed_with_9_leaves_nothing_of_its_repeat_running() {
         let pids = fs::read_to_string(folder.path().join("started")).unwrap_or_default();
         pids.lines().map(str::to_owned).collect()
     };
-    until("the repeat has started everything", || started().len() == 4);
+    until("the repeat has started everything", 60, || started().len() == 4);
     running.kill().unwrap();
     running.wait().unwrap();
-    until("nothing of it runs any more", || started().iter().all(|pid| has_ended(pid)));
+    until("nothing of it runs any more", 2, || started().iter().all(|pid| has_ended(pid)));
 }
 
 fn has_ended(pid: &str) -> bool {
@@ -281,11 +281,11 @@ fn has_ended(pid: &str) -> bool {
     stat.is_empty() || stat.contains(") Z ")
 }
 
-/// Waits for something that takes moments, and fails when it takes two seconds.
-fn until(what: &str, is_so: impl Fn() -> bool) {
+/// Waits for something that takes moments, and fails when it takes so many seconds.
+fn until(what: &str, limit_secs: u64, is_so: impl Fn() -> bool) {
     let begin = std::time::Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(2), "not within two seconds: {what}");
+        assert!(begin.elapsed() < Duration::from_secs(limit_secs), "not within {limit_secs} s: {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }

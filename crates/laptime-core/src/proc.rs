@@ -141,10 +141,15 @@ pub fn pressure_ns(text: &str) -> Option<u64> {
     Some(total.parse::<u64>().ok()?.saturating_mul(1000))
 }
 
+/// The control groups of `/proc/self/cgroup`: the controllers of each, none in version 2, and its path.
+pub fn cgroups(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'))
+}
+
 /// The folder of the process' control group (version 2), from `/proc/self/cgroup`.
 #[must_use]
 pub fn cgroup_folder(text: &str) -> Option<String> {
-    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let (_, path) = cgroups(text).find(|(controllers, _)| controllers.is_empty())?;
     Some(format!("/sys/fs/cgroup{}", path.trim_end_matches('/')))
 }
 
@@ -207,6 +212,7 @@ mod tests {
         assert_eq!((pressure_ns("some total=x"), throttled_ns("")), (None, None));
         assert_eq!((cpu_quota_milli("150000 100000\n"), cpu_quota_milli("max 100000")), (Some(1500), None));
         assert_eq!(load_average("1.25 0.50 0.10 1/100 42\n"), Some(1.25));
-        assert_eq!(cgroup_folder("1:cpu:/x\n0::/a/\n").as_deref(), Some("/sys/fs/cgroup/a"));
+        assert_eq!(cgroup_folder("1:cpu:/x\n0::/a:b/\n").as_deref(), Some("/sys/fs/cgroup/a:b"));
+        assert_eq!(cgroup_folder("1:cpu:/x\n"), None);
     }
 }

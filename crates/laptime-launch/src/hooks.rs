@@ -59,7 +59,7 @@ impl Hooks {
     /// Lays out what the command's Pythons need. Without a run on disk there is nothing to join, and the hooks
     /// stay away.
     pub(crate) fn prepare(supervisor: &Supervisor, no_hooks: bool) -> Self {
-        let off = no_hooks || env::var_os(HOOKS_VARIABLE).and_then(|value| switched(&value)) == Some(false);
+        let off = no_hooks || env::var_os(HOOKS_VARIABLE).is_some_and(|value| switched(&value) != Some(true));
         let run = supervisor.run().filter(|_| !off);
         let prepared = run.and_then(|run| lay_out(run, supervisor.rank()).ok());
         let (variables, places) = prepared.unzip();

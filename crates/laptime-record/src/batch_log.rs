@@ -4,11 +4,11 @@ use std::cell::Cell;
 
 use laptime_core::{StageId, Ticks};
 
+use crate::active::wake_flusher;
 use crate::clock::now;
 use crate::explicit::{epoch_begin, epoch_end, epoch_is_open};
 use crate::lane::{Lane, Pushed};
 use crate::lap::begin_lap;
-use crate::recorder::wake_flusher;
 use crate::thread_lane::{current_lane, existing_lane};
 
 thread_local! {

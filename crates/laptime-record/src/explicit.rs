@@ -6,10 +6,11 @@ use std::cell::RefCell;
 
 use laptime_core::{Event, FitFacts, StageId, Ticks};
 
+use crate::active::{active, generation, wake_flusher};
 use crate::fit_log::{FitLog, push};
 use crate::lane::{Lane, Pushed};
-use crate::mark::{Mark, MarkId, recall};
-use crate::recorder::{active, generation, wake_flusher};
+use crate::mark::{MarkId, recall};
+use crate::moment::Moment;
 use crate::thread_lane::{current_lane, existing_lane};
 
 thread_local! {
@@ -113,7 +114,7 @@ pub(crate) fn enter_since(since: MarkId, stage: StageId) {
 }
 
 /// This thread's lane, and from where on its time may be booked anew.
-fn unsettled_since(since: MarkId) -> Option<(Lane, Mark)> {
+fn unsettled_since(since: MarkId) -> Option<(Lane, Moment)> {
     let lane = existing_lane()?;
     let mark = recall(Some(since), lane)?;
     let settled = with_fit(|fit| fit.unsettled_since(mark.clone()));

@@ -2,10 +2,11 @@
 
 use laptime_core::{Event, FitFacts, StageId, StageTotal};
 
+use crate::active::wake_flusher;
 use crate::clock::now;
 use crate::lane::{Lane, Pushed};
-use crate::mark::{Mark, rebook_background_of_marks};
-use crate::recorder::wake_flusher;
+use crate::mark::rebook_background_of_marks;
+use crate::moment::Moment;
 
 /// One fit on one lane. Marks may be told late, with the time and totals of an earlier moment.
 pub(crate) struct FitLog {
@@ -19,18 +20,18 @@ pub(crate) struct FitLog {
     /// Totals as the log has them.
     told: Vec<StageTotal>,
     /// The newest mark: nothing can be told of a moment before it.
-    newest: Mark,
+    newest: Moment,
 }
 
 impl FitLog {
     /// Begins a fit at an earlier moment, or now.
-    pub(crate) fn begin(lane: Lane, number: u32, facts: FitFacts, since: Option<Mark>) -> Self {
+    pub(crate) fn begin(lane: Lane, number: u32, facts: FitFacts, since: Option<Moment>) -> Self {
         let at = now();
         lane.set_background(StageId::BETWEEN_EPOCHS, at);
         // What looked like the end of the run was the time between two fits.
         lane.rebook(StageId::TEAR_DOWN, StageId::BETWEEN_EPOCHS);
         let since = since.map(|mark| mark.with_rebooked(StageId::TEAR_DOWN, StageId::BETWEEN_EPOCHS));
-        let mark = since.unwrap_or_else(|| Mark::take(lane, at));
+        let mark = since.unwrap_or_else(|| lane.moment(at));
         lane.book_background_since(&mark, StageId::BETWEEN_EPOCHS, at);
         let newest = mark.clone();
         let mut fit = Self {
@@ -48,7 +49,7 @@ impl FitLog {
     }
 
     /// Begins the next epoch at an earlier moment, or now; one that is open ends there.
-    pub(crate) fn begin_epoch(&mut self, since: Option<Mark>) -> u32 {
+    pub(crate) fn begin_epoch(&mut self, since: Option<Moment>) -> u32 {
         let mark = self.moment(since);
         if self.in_epoch {
             self.end_epoch(Some(mark.clone()));
@@ -62,7 +63,7 @@ impl FitLog {
     }
 
     /// Ends the open epoch at an earlier moment, or now.
-    pub(crate) fn end_epoch(&mut self, since: Option<Mark>) {
+    pub(crate) fn end_epoch(&mut self, since: Option<Moment>) {
         if !self.in_epoch {
             return;
         }
@@ -81,7 +82,7 @@ impl FitLog {
     }
 
     /// Puts the totals of an earlier moment between two steps, or of now, on record: a lap may be cut there.
-    pub(crate) fn cut(&mut self, since: Option<Mark>) {
+    pub(crate) fn cut(&mut self, since: Option<Moment>) {
         let is_news = since.as_ref().is_none_or(|mark| mark.at > self.newest.at);
         if is_news && !self.in_epoch {
             let mark = self.moment(since);
@@ -96,7 +97,7 @@ impl FitLog {
     }
 
     /// Ends the fit at an earlier moment, or now, and with it an epoch that is open.
-    pub(crate) fn end(&mut self, since: Option<Mark>) {
+    pub(crate) fn end(&mut self, since: Option<Moment>) {
         self.end_epoch(since.clone());
         let mark = self.moment(since);
         self.tell(Event::FitEnd { fit: self.number, at: mark.at }, mark);
@@ -104,16 +105,16 @@ impl FitLog {
     }
 
     /// The moment from which time can still be booked anew: what is before the newest mark is settled.
-    pub(crate) fn unsettled_since(&self, mark: Mark) -> Mark {
+    pub(crate) fn unsettled_since(&self, mark: Moment) -> Moment {
         if mark.at < self.newest.at { self.newest.clone() } else { mark }
     }
 
     /// The moment that is meant: marks are told in the order of their times.
-    fn moment(&self, since: Option<Mark>) -> Mark {
+    fn moment(&self, since: Option<Moment>) -> Moment {
         match since {
             Some(mark) if mark.at >= self.newest.at => mark,
             Some(_) => self.newest.clone(),
-            None => Mark::take(self.lane, now()),
+            None => self.lane.moment(now()),
         }
     }
 
@@ -126,7 +127,7 @@ impl FitLog {
     }
 
     /// Puts a mark on record, and before it the totals that have changed.
-    fn tell(&mut self, event: Event, mark: Mark) {
+    fn tell(&mut self, event: Event, mark: Moment) {
         for total in mark.totals() {
             if self.remember(total) {
                 push(self.lane, &Event::Total(total));

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use laptime_core::{Anchor, Closing, LaneState, Record, Trouble};
 use laptime_store::LogWriter;
 
+use crate::active::Shared;
 use crate::clock::Clock;
 use crate::lane::Lane;
 use crate::probe::Probes;
-use crate::recorder::Shared;
 use crate::stage::stage_names_from;
 
 /// Anchors in the log, so that steps of the wall clock and suspends show.

@@ -7,16 +7,16 @@ use std::sync::MutexGuard;
 
 use laptime_core::Trouble;
 
+use crate::active::{self, RecorderLocks};
 use crate::imports::{Imports, imports};
-use crate::recorder::{self, RecorderLocks};
-use crate::session::{Session, session};
+use crate::process_recorder::{ProcessRecorder, process_recorder};
 use crate::stage::{StageNames, names};
 use crate::trouble::early_troubles;
 
 /// Every lock of this crate that another thread could hold while this one forks.
 struct Held {
     // In the order they are taken anywhere in this crate.
-    session: MutexGuard<'static, Session>,
+    process: MutexGuard<'static, ProcessRecorder>,
     _recorder: RecorderLocks,
     _names: MutexGuard<'static, StageNames>,
     imports: MutexGuard<'static, Imports>,
@@ -40,8 +40,8 @@ extern "C" fn before() {
     // No unwinding may leave a C callback; without the locks the child only risks what it risked before.
     let _ = std::panic::catch_unwind(|| {
         let held = Held {
-            session: session(),
-            _recorder: recorder::lock_all(),
+            process: process_recorder(),
+            _recorder: active::lock_all(),
             _names: names(),
             imports: imports(),
             _troubles: early_troubles(),
@@ -55,11 +55,11 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
-    let was_on = recorder::begin_anew_in_child();
+    let was_on = active::begin_anew_in_child();
     let _ = std::panic::catch_unwind(|| {
         let held = HELD.try_with(RefCell::take).ok().flatten();
         if let Some(mut held) = held {
-            held.session.begin_anew_in_child(was_on);
+            held.process.begin_anew_in_child(was_on);
             held.imports.forget();
         }
     });

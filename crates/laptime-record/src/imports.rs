@@ -7,10 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{Anchor, Record, StageId, Ticks, Timebase};
 
+use crate::active::{Shared, active, wake_flusher};
 use crate::clock::{anchor, now};
 use crate::lane::{Lane, Pushed};
-use crate::mark::{Mark, rebook_background_of_marks};
-use crate::recorder::{Shared, active, wake_flusher};
+use crate::mark::rebook_background_of_marks;
+use crate::moment::Moment;
 use crate::thread_lane::existing_lane;
 
 /// Imports that are named in the log: the slowest ones.
@@ -37,7 +38,7 @@ struct Import {
 /// Where the lane stood when the import that may be going on began, or the recorder inside it.
 struct Open {
     generation: u32,
-    mark: Mark,
+    mark: Moment,
     is_start: bool,
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn imports() -> MutexGuard<'static, Imports> {
 pub fn import_begins() {
     imports().open = None;
     let Some((recorder, lane)) = active().zip(existing_lane()) else { return };
-    let open = Open { generation: recorder.generation, mark: Mark::take(lane, now()), is_start: false };
+    let open = Open { generation: recorder.generation, mark: lane.moment(now()), is_start: false };
     imports().open = Some(open);
 }
 
@@ -112,7 +113,7 @@ pub(crate) fn take_early_imports(recorder: &Shared, lane: Option<Lane>) {
     let named = early.len();
     early.into_iter().for_each(|import| recorder.note(times.record(import)));
     let open = lane.map(|lane| {
-        let (generation, mark) = (recorder.generation, Mark::take(lane, now()));
+        let (generation, mark) = (recorder.generation, lane.moment(now()));
         Open { generation, mark, is_start: true }
     });
     let mut imports = imports();

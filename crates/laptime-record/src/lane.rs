@@ -8,17 +8,13 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use laptime_core::{Event, MAX_STAGES, OpenStage, StageId, Ticks};
 use laptime_store::{Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES};
 
-use crate::mark::Mark;
+use crate::moment::{BACKGROUNDS, Moment};
 
 /// Places in the ring that spans leave free for marks: an epoch must not get lost among its spans.
 const RESERVED_FOR_MARKS: u64 = 1024;
 const SPAN_CAPACITY: u64 = RING_ENTRIES as u64 - RESERVED_FOR_MARKS;
 /// The flusher is woken each time this many events have come since it last drained.
 const WAKE_AT: u64 = RING_ENTRIES as u64 / 2;
-
-/// Stages that time belongs to which no other claims.
-pub(crate) const BACKGROUNDS: [StageId; 4] =
-    [StageId::UNACCOUNTED, StageId::START_UP, StageId::BETWEEN_EPOCHS, StageId::TEAR_DOWN];
 
 /// A lane as its thread sees it. Only that thread may call what changes it.
 #[derive(Clone, Copy)]
@@ -39,6 +35,11 @@ impl Lane {
     pub(crate) fn begin(self, background: StageId, now: Ticks) {
         self.open(0, background, now);
         self.0.depth.store(1, Release);
+    }
+
+    /// The lane as it stands at `at`.
+    pub(crate) fn moment(self, at: Ticks) -> Moment {
+        Moment::new(at, self.0.state(at).totals, self.open_at(at))
     }
 
     /// Opens a stage.
@@ -193,18 +194,18 @@ impl Lane {
     }
 
     /// Books all time since the mark on one stage, as one span of it.
-    pub(crate) fn book_since(self, mark: &Mark, to: StageId, now: Ticks) {
+    pub(crate) fn book_since(self, mark: &Moment, to: StageId, now: Ticks) {
         self.take_since(mark, to, now);
         add(&self.0.totals[usize::from(to.0 % MAX_STAGES)].count, 1);
     }
 
     /// Books all time since the mark on one stage that goes on: its span is counted when it ends.
-    pub(crate) fn enter_since(self, mark: &Mark, stage: StageId, now: Ticks) {
+    pub(crate) fn enter_since(self, mark: &Moment, stage: StageId, now: Ticks) {
         self.take_since(mark, stage, now);
         self.enter(stage, now);
     }
 
-    fn take_since(self, mark: &Mark, to: StageId, now: Ticks) {
+    fn take_since(self, mark: &Moment, to: StageId, now: Ticks) {
         let (_, spans) = self.move_since(mark, to, now, |_| true);
         for (stage, count) in spans {
             let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
@@ -213,12 +214,12 @@ impl Lane {
     }
 
     /// Books the time since the mark that no stage claimed on another background.
-    pub(crate) fn book_background_since(self, mark: &Mark, to: StageId, now: Ticks) {
+    pub(crate) fn book_background_since(self, mark: &Moment, to: StageId, now: Ticks) {
         let _ = self.move_since(mark, to, now, |stage| BACKGROUNDS.contains(&stage));
     }
 
     /// Books the time since the mark that no stage claimed on a stage, as one span of it.
-    pub(crate) fn book_background_as_span(self, mark: &Mark, stage: StageId, now: Ticks) -> Pushed {
+    pub(crate) fn book_background_as_span(self, mark: &Moment, stage: StageId, now: Ticks) -> Pushed {
         let (own, _) = self.move_since(mark, stage, now, |stage| BACKGROUNDS.contains(&stage));
         if own == 0 {
             return Pushed::Calm;
@@ -247,7 +248,7 @@ impl Lane {
     /// Moves own time since the mark; says how much, and how many spans of each stage ended since.
     fn move_since(
         self,
-        mark: &Mark,
+        mark: &Moment,
         to: StageId,
         now: Ticks,
         moves: impl Fn(StageId) -> bool,
@@ -322,7 +323,7 @@ impl Lane {
     /// Own time and count of every stage, open stages' time up to `now` included.
     #[cfg(test)]
     pub(crate) fn totals_at(self, now: Ticks) -> Vec<laptime_core::StageTotal> {
-        Mark::take(self, now).totals()
+        self.moment(now).totals()
     }
 
     #[inline]

@@ -72,7 +72,7 @@ fn a_stage_that_began_earlier_than_it_was_known_is_one_span_with_all_time_since(
     let lane = lane();
     lane.enter(A, Ticks(1_010));
     let _ = lane.exit(A, Ticks(1_020));
-    let mark = Mark::take(lane, Ticks(1_020));
+    let mark = lane.moment(Ticks(1_020));
     lane.enter(A, Ticks(1_030));
     let _ = lane.exit(A, Ticks(1_040));
     lane.enter_since(&mark, StageId::EVALUATE, Ticks(1_050));
@@ -125,7 +125,7 @@ fn a_stretch_of_the_past_is_taken_from_the_background() {
     assert_eq!(own(lane, StageId::IMPORTS, 1_100), 40);
     assert_eq!(own(lane, StageId::UNACCOUNTED, 1_100), 60);
     assert_eq!(spans(lane), [(StageId::IMPORTS, 30, 30, false), (StageId::IMPORTS, 10, 10, false)]);
-    let mark = Mark::take(lane, Ticks(1_100));
+    let mark = lane.moment(Ticks(1_100));
     lane.enter(A, Ticks(1_120));
     let _ = lane.exit(A, Ticks(1_150));
     // What a stage claimed inside an import stays that stage's.
@@ -207,11 +207,11 @@ fn play(lane: Lane, acts: &[Act], clock: &mut dyn FnMut(u64) -> u64) -> u64 {
 
 fn play_from(lane: Lane, from: u64, acts: &[Act], clock: &mut dyn FnMut(u64) -> u64) -> u64 {
     let mut now = from;
-    let mut mark = Mark::take(lane, BEGAN);
+    let mut mark = lane.moment(BEGAN);
     for act in acts {
         match act {
             Act::Lap(number) => drop(end_lap(lane, stage(*number), Ticks(now))),
-            Act::Mark => mark = Mark::take(lane, Ticks(now)),
+            Act::Mark => mark = lane.moment(Ticks(now)),
             Act::Book(number) => lane.book_since(&mark, stage(*number), Ticks(now)),
             Act::BookBackground(number) => {
                 lane.book_background_since(&mark, StageId(11 + number % 2), Ticks(now));
@@ -244,7 +244,7 @@ proptest! {
     ) {
         let lane = lane();
         let at = play(lane, &before, &mut |time| time);
-        let mark = Mark::take(lane, Ticks(at));
+        let mark = lane.moment(Ticks(at));
         let now = play_from(lane, at, &after, &mut |time| time);
         lane.book_since(&mark, B, Ticks(now));
         for total in lane.totals_at(Ticks(now)) {

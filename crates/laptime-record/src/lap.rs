@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use laptime_core::{StageId, Ticks};
 
+use crate::active::wake_flusher;
 use crate::clock::now;
 use crate::lane::{Lane, Pushed};
-use crate::recorder::wake_flusher;
 use crate::stretch::Stretch;
 use crate::thread_lane::current_lane;
 

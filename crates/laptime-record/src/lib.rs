@@ -22,6 +22,7 @@
 //! # std::fs::remove_dir_all(folder).ok();
 //! ```
 
+mod active;
 mod batch_log;
 mod clock;
 mod count;
@@ -30,21 +31,26 @@ mod fit;
 mod fit_log;
 mod flusher;
 mod fork;
+mod guard;
 mod imports;
 mod join;
 mod lane;
 mod lap;
 mod machine;
 mod mark;
+mod moment;
+mod options;
 mod owned;
 mod place;
 pub mod probe;
+mod process_recorder;
 mod program_start;
 mod rank;
 mod recorder;
 mod session;
 mod span_cost;
 mod stage;
+mod start;
 mod stretch;
 mod thread_lane;
 mod training;
@@ -59,17 +65,19 @@ pub use explicit::{
     fit_update, step,
 };
 pub use fit::{Batches, Epoch, Fit, measured};
+pub use guard::guarded;
 pub use imports::{import_begins, imported};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;
 pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
 pub use mark::{MarkId, mark};
+pub use options::Options;
 pub use owned::{Owner, enter_owned, enter_unless_open, exit_owned, has_owned};
 pub use place::{MadeRun, make_run};
 pub use program_start::ProgramStart;
 pub use rank::{Launch, rank_from_environment};
-pub use recorder::{FINISH_PATIENCE, Finished, Options, Recorder};
-pub use session::{arm, finish, guarded, is_active, run_folder, run_to_join, start};
+pub use recorder::{FINISH_PATIENCE, Finished, Recorder};
+pub use session::{arm, finish, is_active, run_folder, run_to_join, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use training::{
     Address, Call, MANUAL, Modes, ModuleKind, PassId, Request, Training, Update, is_inside, training,

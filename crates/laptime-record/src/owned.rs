@@ -7,9 +7,9 @@ use std::cell::{Cell, RefCell};
 
 use laptime_core::{StageId, Ticks};
 
+use crate::active::wake_flusher;
 use crate::clock::now;
 use crate::lane::Pushed;
-use crate::recorder::wake_flusher;
 use crate::thread_lane::{current_lane, existing_lane};
 
 /// Who opened a span: the address of a task, 0 outside any.

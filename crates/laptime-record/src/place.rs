@@ -10,9 +10,9 @@ use laptime_store::{Catalogue, Disk, LogName, LogWriter, ProcessIdentity, RingId
 use crate::clock;
 use crate::join::Invitation;
 use crate::machine;
+use crate::options::Options;
 use crate::probe::nothing_used_at;
 use crate::rank::rank_from_environment;
-use crate::recorder::Options;
 
 /// Where a process records, and from when on.
 pub(crate) struct Place {

@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{FIRST_USER_STAGE, MAX_STAGES, StageId};
 
+use crate::active::{active, wake_flusher};
 use crate::clock::now;
 use crate::lane::{Lane, Pushed};
-use crate::recorder::{active, wake_flusher};
 use crate::thread_lane::current_lane;
 
 /// Names given to user stages in this process, in the order of their numbers.

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use laptime_core::{StageId, Ticks};
 
+use crate::active::wake_flusher;
 use crate::lane::{Lane, Pushed};
-use crate::recorder::wake_flusher;
 
 /// Where a stretch began: a stage around it that ends takes the stretch with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

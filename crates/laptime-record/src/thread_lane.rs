@@ -2,10 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::active::{ARMED, active, generation, start_armed};
 use crate::lane::Lane;
-use crate::mark::forget_marks;
-use crate::recorder::{ARMED, active, generation};
-use crate::session::start_armed;
 
 /// A thread's lane and the recorder it belongs to.
 struct ThreadLane {
@@ -65,7 +63,6 @@ fn look_up(thread: &ThreadLane, generation: u32) -> Option<Lane> {
         OWNER.try_with(|owner| owner.lane.set(Some((generation, lane)))).ok()?;
         Some(lane)
     });
-    forget_marks();
     thread.generation.set(generation);
     thread.lane.set(lane);
     lane

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{Record, Trouble};
 
-use crate::recorder::active;
+use crate::active::active;
 
 /// More hooks than there are.
 const MOST_EARLY: usize = 64;

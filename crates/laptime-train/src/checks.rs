@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use laptime_data::{Dataset, Order};
+use laptime_load::{Dataset, Order};
 
 use crate::{DataSource, ModelKind, Plan, TrainError, Until};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::TrainError;
+use crate::unknown_name::UnknownName;
 
 /// The type of the numbers a training computes with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -44,10 +44,9 @@ impl fmt::Display for Dtype {
 }
 
 impl FromStr for Dtype {
-    type Err = TrainError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, TrainError> {
-        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| TrainError::UnknownChoice { setting: "dtype", name: name.to_owned() })
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("dtype", Self::ALL, Self::name, name)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use laptime_data::Batch;
+use laptime_load::Batch;
 
 use crate::{ModelSpec, Recipe, TrainError, Weights};
 

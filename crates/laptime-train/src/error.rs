@@ -2,35 +2,19 @@
 
 use std::path::PathBuf;
 
-use laptime_data::DataError;
+use laptime_load::LoadError;
 
-use crate::model::{HEADS, IMAGE_SIDE};
-use crate::{Dtype, LossKind, ModelKind, OptimizerKind, Schedule};
+use crate::loss::LossKind;
+use crate::model_kind::{HEADS, IMAGE_SIDE, ModelKind};
+use crate::unknown_name::UnknownName;
 
 /// Why a training could not start or had to end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {
-    /// No reference model has this name.
-    #[error("there is no model named `{name}`")]
-    UnknownModel {
-        /// What was asked for.
-        name: String,
-    },
-    /// No optimizer has this name.
-    #[error("there is no optimizer named `{name}`")]
-    UnknownOptimizer {
-        /// What was asked for.
-        name: String,
-    },
     /// A setting has no choice of this name.
-    #[error("there is no {setting} named `{name}`")]
-    UnknownChoice {
-        /// The setting's name, as in its flag.
-        setting: &'static str,
-        /// What was asked for.
-        name: String,
-    },
+    #[error(transparent)]
+    UnknownName(#[from] UnknownName),
     /// A setting that counts something is zero.
     #[error("{setting} must be at least 1")]
     Zero {
@@ -176,7 +160,7 @@ pub enum TrainError {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: DataError,
+        source: LoadError,
     },
     /// A batch could not be read in the middle of an epoch.
     #[error("could not read batch {step} of epoch {epoch}")]
@@ -186,7 +170,7 @@ pub enum TrainError {
         /// The batch, from 1.
         step: u64,
         /// Why.
-        source: DataError,
+        source: LoadError,
     },
     /// The loss is no longer a finite number, so no later step can mean anything.
     #[error("the loss became {loss} in step {step} of epoch {epoch}")]
@@ -233,11 +217,7 @@ impl TrainError {
             return source.hint();
         }
         Some(match self {
-            Self::UnknownModel { .. } => format!("choose {}", listed(ModelKind::ALL.map(ModelKind::name))),
-            Self::UnknownOptimizer { .. } => {
-                format!("choose {}", listed(OptimizerKind::ALL.map(OptimizerKind::name)))
-            }
-            Self::UnknownChoice { setting, .. } => format!("choose {}", choices(setting)),
+            Self::UnknownName(unknown) => unknown.hint(),
             Self::LossMisfit { model, .. } => {
                 let fitting = LossKind::ALL.into_iter().filter(|loss| loss.fits(*model));
                 let names: Vec<String> = fitting.map(|loss| format!("`--loss {loss}`")).collect();
@@ -297,19 +277,6 @@ impl TrainError {
                 | Self::Checkpoint { .. }
                 | Self::CheckpointUnkept
         )
-    }
-}
-
-fn listed<const N: usize>(names: [&str; N]) -> String {
-    names.map(|name| format!("`{name}`")).join(", ")
-}
-
-/// What can be chosen for a setting with names.
-fn choices(setting: &str) -> String {
-    match setting {
-        "loss" => listed(LossKind::ALL.map(LossKind::name)),
-        "schedule" => listed(Schedule::ALL.map(Schedule::name)),
-        _ => listed(Dtype::ALL.map(Dtype::name)),
     }
 }
 

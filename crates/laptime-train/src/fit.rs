@@ -4,10 +4,11 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laptime_core::{Counter, Metric};
-use laptime_data::{Batch, DataError, Order};
-use laptime_record::{Epoch, Fit, Recorder, count, measured, stage};
+use laptime_core::Counter;
+use laptime_load::{Batch, LoadError, Order};
+use laptime_record::{Epoch, Fit, Recorder, count, stage};
 
+use crate::epoch_result::EpochResult;
 use crate::until::Patience;
 use crate::{Plan, Prepared, StepResult, TrainError};
 
@@ -34,19 +35,6 @@ pub enum Ended {
     GoalReached,
     /// The loss has not become lower for as long as was allowed.
     NoBetter,
-}
-
-/// How well the model did in one epoch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EpochResult {
-    /// Mean training loss over the epoch's rows, each taken before its own step.
-    pub loss: f64,
-    /// Share of right answers on the training rows; `None` for a model that does not classify.
-    pub accuracy: Option<f64>,
-    /// Mean loss on the held-out rows after the epoch.
-    pub validation_loss: Option<f64>,
-    /// Share of right answers on the held-out rows.
-    pub validation_accuracy: Option<f64>,
 }
 
 /// Prepares a plan and trains it.
@@ -139,7 +127,7 @@ impl Prepared {
         let mut batches = iter::once_with(move || data.batches(size, order)).flatten();
         let groups = iter::from_fn(move || {
             let group: Vec<_> = batches.by_ref().take(together).collect();
-            (!group.is_empty()).then(|| group.into_iter().collect::<Result<Vec<Batch>, DataError>>())
+            (!group.is_empty()).then(|| group.into_iter().collect::<Result<Vec<Batch>, LoadError>>())
         });
         let mut totals = Totals::default();
         for group in epoch.batches(groups, samples) {
@@ -177,33 +165,7 @@ impl Prepared {
     }
 }
 
-impl EpochResult {
-    /// The loss on held-out rows, else on those trained on.
-    pub(crate) fn telling_loss(&self) -> f64 {
-        self.validation_loss.unwrap_or(self.loss)
-    }
-
-    /// The accuracy on held-out rows, else on those trained on.
-    pub(crate) fn telling_accuracy(&self) -> Option<f64> {
-        self.validation_accuracy.or(self.accuracy)
-    }
-
-    fn tell(&self) {
-        let told = [
-            (Metric::Loss, Some(self.loss)),
-            (Metric::Accuracy, self.accuracy),
-            (Metric::ValidationLoss, self.validation_loss),
-            (Metric::ValidationAccuracy, self.validation_accuracy),
-        ];
-        for (metric, value) in told {
-            if let Some(value) = value {
-                measured(metric, value);
-            }
-        }
-    }
-}
-
-fn samples(group: &Result<Vec<Batch>, DataError>) -> u32 {
+fn samples(group: &Result<Vec<Batch>, LoadError>) -> u32 {
     group.as_ref().map_or(0, |group| u32::try_from(rows(group)).unwrap_or(u32::MAX))
 }
 
@@ -219,7 +181,7 @@ struct Place {
 }
 
 impl Place {
-    fn unreadable(self, source: DataError) -> TrainError {
+    fn unreadable(self, source: LoadError) -> TrainError {
         TrainError::Batch { epoch: self.epoch, step: self.step, source }
     }
 

@@ -19,7 +19,7 @@ use std::path::Path;
 use burn::optim::{GradientsAccumulator, GradientsParams, ModuleOptimizer};
 use burn::prelude::{Module, Tensor};
 use burn::tensor::{DType, Device};
-use laptime_data::Batch;
+use laptime_load::Batch;
 use laptime_record::stage;
 
 use self::clip::clip;

@@ -5,7 +5,7 @@
 //! look-ups and losses nor the optimizer. The way back costs twice the way forward, once for the inputs and
 //! once for the weights. Attention counts all pairs of places, also those that the causal mask hides.
 
-use crate::model::{CLASSES, EMBEDDING, FEED_FORWARD, IMAGE_SIDE, VOCABULARY};
+use crate::model_kind::{CLASSES, EMBEDDING, FEED_FORWARD, IMAGE_SIDE, VOCABULARY};
 use crate::{ModelKind, ModelSpec, TrainError};
 
 /// Forward once, backward twice as much.

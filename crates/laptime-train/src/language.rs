@@ -1,9 +1,9 @@
 //! A made-up language for the sequence models: what follows a token depends on it and on the one before.
 
-use laptime_data::Table;
+use laptime_load::Table;
 
-use crate::generated::Random;
-use crate::model::VOCABULARY;
+use crate::model_kind::VOCABULARY;
+use crate::random::Random;
 
 /// One token in ten is any token at all.
 const RANDOM_ONE_IN: u32 = 10;
@@ -55,7 +55,7 @@ fn shuffled(random: &mut Random) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use laptime_data::{Dataset, Order};
+    use laptime_load::{Dataset, Order};
 
     use super::*;
     use crate::{ModelKind, generate};

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{ModelKind, TrainError};
+use crate::model_kind::ModelKind;
+use crate::unknown_name::UnknownName;
 
 /// What training makes small: a mean over rows, and over the places of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,10 +54,9 @@ impl fmt::Display for LossKind {
 }
 
 impl FromStr for LossKind {
-    type Err = TrainError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, TrainError> {
-        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| TrainError::UnknownChoice { setting: "loss", name: name.to_owned() })
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("loss", Self::ALL, Self::name, name)
     }
 }

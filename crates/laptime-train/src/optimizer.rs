@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::TrainError;
+use crate::unknown_name::UnknownName;
 
 /// Which optimizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,13 +60,10 @@ impl fmt::Display for OptimizerKind {
 }
 
 impl FromStr for OptimizerKind {
-    type Err = TrainError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, TrainError> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| TrainError::UnknownOptimizer { name: name.to_owned() })
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("optimizer", Self::ALL, Self::name, name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A plan that was checked and has all it needs, so that bad input is found before anything is recorded.
 
 use laptime_core::FitFacts;
-use laptime_data::{Dataset, Limits};
+use laptime_load::{Dataset, Limits};
 
 use crate::checks::{check_labels, check_settings};
 use crate::facts::facts;

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::TrainError;
+use crate::unknown_name::UnknownName;
 
 /// A step of the step schedule multiplies the rate by this.
 const STEP_FACTOR: f64 = 0.1;
@@ -59,11 +59,10 @@ impl fmt::Display for Schedule {
 }
 
 impl FromStr for Schedule {
-    type Err = TrainError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, TrainError> {
-        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| TrainError::UnknownChoice { setting: "schedule", name: name.to_owned() })
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("schedule", Self::ALL, Self::name, name)
     }
 }
 

@@ -1,11 +1,33 @@
 //! The shapes of every model's weights, in the order in which PyTorch lists the parameters of the same model.
 
-use crate::model::{CLASSES, EMBEDDING, FEED_FORWARD, HEADS, IMAGE_SIDE, VOCABULARY};
-use crate::weights::{Start, WeightShape};
+use crate::model_kind::{CLASSES, EMBEDDING, FEED_FORWARD, HEADS, IMAGE_SIDE, VOCABULARY};
+use crate::weight_shape::{Start, WeightShape};
 use crate::{ModelKind, ModelSpec, TrainError};
 
+impl ModelSpec {
+    /// The shapes of the weights in forward order, as the same PyTorch model lists its parameters.
+    ///
+    /// Fails when the convolution blocks use up the image, or the heads cannot share the width.
+    pub fn shapes(&self) -> Result<Vec<WeightShape>, TrainError> {
+        shapes(self)
+    }
+
+    /// Numbers the model learns.
+    pub fn parameters(&self) -> Result<u64, TrainError> {
+        let numbers = |shape: &WeightShape| {
+            shape.dims.iter().fold(1u64, |product, size| product.saturating_mul(*size as u64))
+        };
+        Ok(self.shapes()?.iter().map(numbers).fold(0, u64::saturating_add))
+    }
+
+    /// Sides of the image after each convolution block of the cnn.
+    pub(crate) fn image_sides(&self) -> Result<Vec<usize>, TrainError> {
+        image_sides(self.layers, self.kernel)
+    }
+}
+
 /// The shapes of a model's weights in forward order.
-pub(crate) fn shapes(spec: &ModelSpec) -> Result<Vec<WeightShape>, TrainError> {
+fn shapes(spec: &ModelSpec) -> Result<Vec<WeightShape>, TrainError> {
     match spec.kind {
         ModelKind::Linear => Ok(dense(&[spec.features, 1])),
         ModelKind::Mlp => {
@@ -21,7 +43,7 @@ pub(crate) fn shapes(spec: &ModelSpec) -> Result<Vec<WeightShape>, TrainError> {
 }
 
 /// Sides of the image after each convolution block.
-pub(crate) fn image_sides(blocks: usize, kernel: usize) -> Result<Vec<usize>, TrainError> {
+fn image_sides(blocks: usize, kernel: usize) -> Result<Vec<usize>, TrainError> {
     let mut side = IMAGE_SIDE;
     let mut after = |block| {
         side = (side + 1).saturating_sub(kernel) / 2;

@@ -1,6 +1,6 @@
 //! When a training has done enough: a goal is reached, or it gets no better.
 
-use crate::EpochResult;
+use crate::epoch_result::EpochResult;
 
 /// A goal that ends the training when an epoch reaches it.
 ///

@@ -3,41 +3,11 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use crate::weight_shape::{Start, WeightShape};
 use crate::{ModelSpec, TrainError};
 
 /// Streams of one seed, so that data and weights never share a number.
 const WEIGHT_STREAM: u64 = 1;
-
-/// The shape of one weight tensor and what it starts from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WeightShape {
-    /// Sizes, outermost first.
-    pub dims: Vec<usize>,
-    /// Its starting values.
-    pub start: Start,
-}
-
-/// What the values of a weight tensor are before training.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// Uniform in ±1/√fan-in, where each output sums over so many inputs.
-    Uniform {
-        /// Inputs of one output.
-        fan_in: usize,
-    },
-    /// All 1, as the scale of a norm.
-    One,
-    /// All 0, as the offset of a norm.
-    Zero,
-}
-
-impl WeightShape {
-    /// How many numbers the tensor holds.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.dims.iter().product()
-    }
-}
 
 /// One weight tensor in PyTorch's layout: `[outputs, inputs]`, `[outputs, inputs, rows, columns]`, or
 /// `[tokens, numbers]` of an embedding.

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use laptime_data::{Batch, Dataset, Order};
+use laptime_load::{Batch, Dataset, Order};
 use laptime_record::{Options, Recorder};
 use laptime_train::{
     Dtype, Ended, Engine, FlexEngine, LossKind, Model, ModelKind, ModelSpec, OptimizerKind, OptimizerSpec,

@@ -5,7 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail by panicking")]
 
-use laptime_data::Batch;
+use laptime_load::Batch;
 use laptime_train::{
     Engine, FlexEngine, ModelKind, ModelSpec, OptimizerSpec, Recipe, Schedule, Start, VOCABULARY,
     WeightTensor, Weights,

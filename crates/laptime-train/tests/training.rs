@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use laptime_data::{Batch, Dataset, Order};
+use laptime_load::{Batch, Dataset, Order};
 use laptime_train::{
     DataSource, Engine, FlexEngine, ModelKind, ModelSpec, OptimizerKind, Plan, Prepared, Recipe, TrainError,
     Weights, generate,

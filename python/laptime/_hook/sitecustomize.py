@@ -335,9 +335,7 @@ def install():
     package = Package(folder) if folder and not foreign else None
     if package is not None:
         sys.meta_path.append(package)
-    # An empty variable is as good as none.
-    hooks = os.environ.get("LAPTIME_HOOKS", "").strip() or "1"
-    if is_on(os.environ.get("LAPTIME_DISABLED", "")) or not is_on(hooks):
+    if is_on(os.environ.get("LAPTIME_DISABLED", "")) or not is_on(os.environ.get("LAPTIME_HOOKS", "1")):
         return None
     sys.meta_path.insert(0, Watch(package))
     report("ready", sys.executable or "")

@@ -5,19 +5,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::export::ExportFormat;
 use crate::failure::{Failure, closest};
-
-/// The formats that runs are exported in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    // Plain comments: documented values would make clap print the long form of every help.
-    // Event files in a folder.
-    Tensorboard,
-    // The samples of a profile, for speedscope.app.
-    Speedscope,
-    // The samples of a profile, one line a stack, for flame graphs.
-    Collapsed,
-}
 
 /// What to export a run as.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -41,13 +30,6 @@ impl ExportArgs {
         let typed = format.to_string_lossy();
         let format = ExportFormat::from_str(&typed, false).map_err(|_| unknown_format(&typed))?;
         Ok(Some((format, PathBuf::from(path))))
-    }
-}
-
-impl ExportFormat {
-    /// As it is typed.
-    pub(crate) fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use laptime_analyse::sweep::{Parameter, Target};
 
 use super::Place;
+use super::axis::parse_axis;
 use super::sweep_values::{RepeatRange, parse_precision, parse_repeats, parse_target, parse_time};
 use super::values::parse_seed;
-use crate::command::sweep::parse_axis;
 
 /// `laptime sweep`.
 #[derive(Debug, clap::Args)]

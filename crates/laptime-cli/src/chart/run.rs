@@ -4,7 +4,7 @@ use laptime_analyse::{Course, Report, courses};
 
 use super::sweep::{MOST_LINES, scale};
 use super::{Axis, Chart, Mark, NamedChart, Scale, Series, Unit};
-use crate::text::shown;
+use crate::one_line::shown;
 
 /// Every chart that the run has numbers for.
 #[must_use]

@@ -5,7 +5,7 @@ use laptime_analyse::sweep::{
 };
 
 use super::{Axis, Chart, Mark, NamedChart, Scale, Series, Unit, scaling_series};
-use crate::text::shown;
+use crate::one_line::shown;
 
 /// Lines that can still be told apart in one chart.
 pub(super) const MOST_LINES: usize = 8;

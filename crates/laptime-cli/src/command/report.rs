@@ -6,13 +6,13 @@ use laptime_analyse::Report;
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, SweepEntry, salvage_rings};
 
 use super::sweep::{self, Kept};
-use super::train::shown_path;
 use crate::Ending;
 use crate::args::{ReportArgs, WhichEpochs};
 use crate::chart::run_charts;
 use crate::every_epoch::{has_folded_epochs, write_with_every_epoch};
 use crate::export::{self, Exported};
 use crate::failure::Failure;
+use crate::one_line::shown_path;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::report_text;

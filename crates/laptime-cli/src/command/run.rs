@@ -23,12 +23,13 @@ use laptime_launch::{
 use laptime_record::{Finished, Launch, Options};
 use laptime_store::clear_rings_of;
 
-use super::train::{complete, shown_path};
+use super::train::complete;
 use crate::Ending;
 use crate::args::RunArgs;
 use crate::export::tensorboard::{Board, check_folder};
 use crate::failure::Failure;
 use crate::live::{Live, Views};
+use crate::one_line::shown_path;
 use crate::screen::{Screen, note};
 use crate::study::Study;
 use crate::text::summary_text;

@@ -3,9 +3,7 @@
 //! Every repeat is a run of its own in the sweep's folder, made as `laptime run` makes one, but in a session
 //! of its own: nothing of it reaches the terminal, and nothing of it outlives its end.
 
-mod axis;
 mod conduct;
-mod decimal;
 mod execute;
 mod kept;
 mod progress;
@@ -21,14 +19,13 @@ use laptime_launch::{Apart, Blocked, RealMachine, Watcher};
 use laptime_store::{Selected, SweepCatalogue, SweepEntry};
 
 use super::report::refused;
-use super::train::shown_path;
 use crate::Ending;
 use crate::args::{SweepArgs, SweepForm};
 use crate::chart::{NamedChart, sweep_charts, write_charts};
 use crate::failure::Failure;
+use crate::one_line::shown_path;
 use crate::screen::Screen;
 use crate::text::{sweep_csv, sweep_markdown, sweep_text};
-pub(crate) use axis::parse_axis;
 use conduct::{Attempt, World, conduct};
 use execute::Executor;
 pub(crate) use kept::Kept;
@@ -189,7 +186,9 @@ pub(crate) fn show(
 
 /// Writes charts into a folder and says how many there are.
 pub(super) fn show_charts(charts: &[NamedChart], folder: &Path, screen: &Screen) -> Result<(), Failure> {
-    write_charts(charts, folder)?;
+    write_charts(charts, folder).map_err(|error| {
+        Failure::new(format!("could not write charts into {}", folder.display())).caused_by(&error)
+    })?;
     let count = laptime_core::units::counted(charts.len() as u64, "chart");
     screen.note(&format!("{count} in {}", shown_path(folder)));
     Ok(())

@@ -9,16 +9,17 @@ use laptime_analyse::Report;
 use laptime_core::{RunMeta, Status};
 use laptime_record::{Finished, Options, ProgramStart, Recorder};
 use laptime_store::salvage_rings;
-use laptime_train::{DataSource, Ended, ModelKind, Plan, Prepared, TrainError, Until};
+use laptime_train::{DataSource, Ended, ModelKind, Plan, Prepared, TrainError, UnknownName, Until};
 
 use crate::Ending;
 use crate::args::{BatchSize, DataChoice, Output, Place, TrainArgs, unknown_model};
-use crate::export::tensorboard::{Board, Counted, check_folder};
+use crate::export::tensorboard::{Board, check_folder, on_the_board};
 use crate::failure::{EXIT_USAGE, Failure};
 use crate::live::{Live, Views};
+use crate::one_line::shown_path;
 use crate::screen::Screen;
 use crate::study::Study;
-use crate::text::{report_text, shown};
+use crate::text::report_text;
 
 /// The most epochs towards a goal, unless told otherwise: ten times as many as without one.
 const EPOCHS_TO_A_GOAL: u64 = 100;
@@ -102,8 +103,8 @@ fn until(args: &TrainArgs) -> Option<Until> {
 }
 
 /// What was typed as one of some names.
-fn named<T: FromStr<Err = TrainError>>(model: ModelKind, typed: Option<&str>) -> Result<Option<T>, Failure> {
-    typed.map(str::parse).transpose().map_err(|error| not_trained(model.name(), &error))
+fn named<T: FromStr<Err = UnknownName>>(model: ModelKind, typed: Option<&str>) -> Result<Option<T>, Failure> {
+    typed.map(str::parse).transpose().map_err(|error: UnknownName| not_trained(model.name(), &error.into()))
 }
 
 /// Refuses sizes that the model does not have, which would otherwise be passed over in silence.
@@ -255,19 +256,4 @@ pub(crate) fn complete(mut board: Board, report: &Report, screen: &Screen) -> St
     }
     let (dir, written) = board.written();
     on_the_board(dir, written)
-}
-
-/// What TensorBoard has now, and how to look at it.
-pub(crate) fn on_the_board(dir: &Path, written: Counted) -> String {
-    let dir = shown_path(dir);
-    match written.is_nothing() {
-        true => format!("TensorBoard: nothing in {dir}, because no epoch ended"),
-        false => format!("TensorBoard: {} in {dir}; tensorboard --logdir {dir}", written.told()),
-    }
-}
-
-/// A path as a user would type it: relative where it lies below the current folder.
-pub(crate) fn shown_path(path: &Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    shown(&path.strip_prefix(here).unwrap_or(path).display().to_string())
 }

@@ -6,9 +6,8 @@ use std::path::Path;
 use laptime_analyse::{ProfileStacks, SampledPart};
 use laptime_core::SampledFunction;
 
-use super::{Exported, collapsed, speedscope};
+use super::{ExportFormat, Exported, collapsed, speedscope};
 use crate::Ending;
-use crate::args::ExportFormat;
 use crate::failure::Failure;
 use crate::screen::Screen;
 

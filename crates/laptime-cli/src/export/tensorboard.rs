@@ -16,8 +16,21 @@ mod replaced;
 mod scalars;
 mod stream;
 
+use std::path::Path;
+
+use crate::one_line::shown_path;
+
 pub(crate) use board::Board;
 pub use feed::{EpochFeed, EpochPoint};
 pub(crate) use folder::check_folder;
-pub(crate) use points::Counted;
+use points::Counted;
 pub(crate) use replaced::export;
+
+/// What TensorBoard has now, and how to look at it.
+pub(crate) fn on_the_board(dir: &Path, written: Counted) -> String {
+    let dir = shown_path(dir);
+    match written.is_nothing() {
+        true => format!("TensorBoard: nothing in {dir}, because no epoch ended"),
+        false => format!("TensorBoard: {} in {dir}; tensorboard --logdir {dir}", written.told()),
+    }
+}

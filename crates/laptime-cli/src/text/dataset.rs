@@ -3,10 +3,11 @@
 use laptime_data::survey::{Amount, Format, Origin, Part, Survey};
 
 use super::facts::labelled;
+use super::shown;
 use super::style::{Emphasis, Style};
 use super::table::{Align, Cell, Column, Table};
 use super::units;
-use super::wrap::{shown, wrapped};
+use super::wrap::wrapped;
 
 /// Troubles told one by one; --json has more.
 const MOST_TROUBLES: usize = 5;

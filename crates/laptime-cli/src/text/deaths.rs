@@ -2,9 +2,9 @@
 
 use laptime_analyse::{Death, OpenStageSummary, Part, Report};
 
+use super::shown;
 use super::units;
 use super::words::stage_name;
-use super::wrap::shown;
 
 /// Deaths told one by one; a job of many ranks has as many, and JSON has all.
 const MOST_DEATHS: usize = 8;

@@ -4,11 +4,12 @@ use laptime_analyse::{EpochSummary, ImportTime, LapKind, LedgerRow, Report, Targ
 use laptime_core::{Status, display_name};
 
 use super::fits::epoch_times;
+use super::shown;
 use super::style::{Emphasis, Style};
 use super::units;
 use super::words::{metric_value, stage_name, throughput};
 use super::workers::workers_line;
-use super::wrap::{shown, wrapped};
+use super::wrap::wrapped;
 
 /// Letters the labels take, so that all facts begin in one column.
 const LABEL: usize = 11;

@@ -2,8 +2,8 @@
 
 use laptime_analyse::FitSummary;
 
+use super::shown;
 use super::units;
-use super::wrap::shown;
 
 /// What all fits have in common, the label left out where it is the run's name too.
 pub(crate) fn shared_facts(fits: &[FitSummary], run_name: &str) -> Vec<String> {

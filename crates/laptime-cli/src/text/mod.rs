@@ -36,6 +36,7 @@ mod wrap;
 
 use laptime_core::units;
 
+pub(crate) use crate::one_line::shown;
 pub(crate) use dataset::dataset_text;
 pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
@@ -45,4 +46,4 @@ pub(crate) use summary::summary_text;
 pub(crate) use sweep::{sweep_heading, sweep_text};
 pub(crate) use sweep_csv::sweep_csv;
 pub(crate) use sweep_table::{sweep_markdown, sweep_table};
-pub(crate) use wrap::{shortened, shown, wrapped};
+pub(crate) use wrap::{shortened, wrapped};

@@ -6,11 +6,11 @@ use laptime_analyse::{
 use laptime_core::ProfileTrouble;
 
 use super::report::{ended, explained, marked};
+use super::shown;
 use super::style::{Emphasis, Style};
 use super::table::{Align, Cell, Column, Table};
 use super::units;
 use super::words::stage_name;
-use super::wrap::shown;
 
 /// From this width on a table has room for all its columns.
 const ROOMY: usize = 70;

@@ -3,10 +3,11 @@
 use laptime_analyse::{EpochSummary, FitSummary, LapKind, Report};
 
 use super::bar::stage_bar;
+use super::shown;
 use super::style::Style;
 use super::units;
 use super::words::throughput;
-use super::wrap::{shortened, shown};
+use super::wrap::shortened;
 
 /// The narrowest bar of stages worth drawing, with its brackets, and the widest.
 const BAR: (usize, usize) = (10, 22);

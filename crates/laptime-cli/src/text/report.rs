@@ -10,10 +10,11 @@ use super::fits::shared_facts;
 use super::ledger::ledger_text;
 use super::profile::profile_text;
 use super::ranks::ranks_text;
+use super::shown;
 use super::style::{Emphasis, Style};
 use super::units;
 use super::warnings::warning_text;
-use super::wrap::{shortened, shown, wrapped};
+use super::wrap::{shortened, wrapped};
 
 /// The report as text, sections apart by an empty line. `kept` is where the run is kept on disk.
 pub(crate) fn report_text(report: &Report, kept: Option<&str>, style: &Style) -> String {

@@ -2,11 +2,12 @@
 
 use laptime_core::Status;
 
+use super::shown;
 use super::style::{Emphasis, Style};
 use super::table::{Align, Cell, Column, Table};
 use super::units;
 use super::words::{metric_column, metric_value};
-use super::wrap::{shown, wrapped};
+use super::wrap::wrapped;
 
 /// One run of the list.
 #[derive(Clone, Debug, PartialEq)]

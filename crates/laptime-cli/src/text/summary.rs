@@ -13,7 +13,8 @@ use super::style::{Emphasis, Style};
 use super::units;
 use super::workers::loader_line;
 
-use super::wrap::{shortened, shown, wrapped};
+use super::shown;
+use super::wrap::{shortened, wrapped};
 
 /// What a summary shows of the findings.
 const IN_SUMMARY: Excerpt = Excerpt { most: 3, more: "in `laptime report`" };

@@ -2,10 +2,11 @@
 
 use laptime_analyse::sweep::{Point, PointStatus, Sweep, SweepStatus, value_text};
 
+use super::shown;
 use super::style::{Emphasis, Style};
 use super::sweep_table::sweep_table;
 use super::units;
-use super::wrap::{shown, wrapped};
+use super::wrap::wrapped;
 use crate::chart::{Sheet, sweep_charts, terminal};
 
 /// Points whose failure is told one by one; the table marks all.

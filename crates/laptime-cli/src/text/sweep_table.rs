@@ -2,10 +2,10 @@
 
 use laptime_analyse::sweep::{Measure, Point, PointStatus, Repeated, Sweep, Value, value_text};
 
+use super::shown;
 use super::style::Emphasis;
 use super::table::{Align, Cell, Column, Table};
 use super::units;
-use super::wrap::shown;
 
 /// What one column shows of a point.
 type Show = Box<dyn Fn(&Point) -> Cell>;

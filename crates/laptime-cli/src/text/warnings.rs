@@ -3,8 +3,8 @@
 use laptime_analyse::Warning;
 use laptime_core::Trouble;
 
+use super::shown;
 use super::units::{bytes, count, counted, duration};
-use super::wrap::shown;
 
 /// A warning as a sentence that says what it means for the report.
 pub(crate) fn warning_text(warning: &Warning) -> String {

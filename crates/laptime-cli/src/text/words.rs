@@ -2,8 +2,8 @@
 
 use laptime_core::StageId;
 
+use super::shown;
 use super::units::{self, UNKNOWN};
-use super::wrap::shown;
 
 /// A stage as it is said in full: `data wait`. Names of users' own stages stay as they are.
 pub(crate) fn stage_name(stage: &str) -> String {

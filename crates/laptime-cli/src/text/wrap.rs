@@ -1,12 +1,6 @@
 //! Sentences that keep to the width of the terminal.
 
-use laptime_core::display_name;
 use laptime_core::units::UNKNOWN;
-
-/// Text from outside as one line that is safe to show.
-pub(crate) fn shown(text: &str) -> String {
-    display_name(&text.split_whitespace().collect::<Vec<_>>().join(" "))
-}
 
 /// The text cut to that many letters, with "…" for what is left out.
 pub(crate) fn shortened(text: &str, width: usize) -> String {
@@ -104,10 +98,5 @@ mod tests {
     fn shortened_text_ends_in_an_ellipsis() {
         assert_eq!(shortened("a long name", 7), "a long…");
         assert_eq!(shortened("name", 4), "name");
-    }
-
-    #[test]
-    fn text_from_outside_becomes_one_safe_line() {
-        assert_eq!(shown("boom\n\tat \x1b[31mline 3"), "boom at \\u{1b}[31mline 3");
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use laptime_core::proc::{bytes_of, value_of};
+use laptime_core::proc::{bytes_of, cgroups, value_of};
 use serde::Serialize;
 
 /// What there is to take.
@@ -57,9 +57,7 @@ fn limited(machine: Memory, root: &Path, groups: &str) -> Memory {
 /// The folders of the process' groups, of version 2 and of version 1, each with those above it.
 fn group_folders(root: &Path, groups: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (_, Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+    for (controllers, path) in cgroups(groups) {
         let top = match controllers {
             "" => root.to_owned(),
             controllers if controllers.split(',').any(|name| name == "memory") => root.join("memory"),

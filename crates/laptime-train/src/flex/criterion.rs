@@ -3,7 +3,7 @@
 use burn::prelude::{Int, Tensor, TensorData};
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{DType, Device};
-use laptime_data::Batch;
+use laptime_load::Batch;
 
 use super::engine_error;
 use super::network::Network;

@@ -3,7 +3,7 @@
 use burn::module::Param;
 use burn::prelude::{Int, Module, Tensor, TensorData};
 use burn::tensor::{DType, Device};
-use laptime_data::Batch;
+use laptime_load::Batch;
 
 use super::dropout::Dropout;
 use super::feed_forward::FeedForward;

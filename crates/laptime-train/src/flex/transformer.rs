@@ -9,7 +9,7 @@ use super::dense::{Dense, Norm};
 use super::dropout::Dropout;
 use super::network::Source;
 use crate::ModelSpec;
-use crate::model::HEADS;
+use crate::model_kind::HEADS;
 
 /// Embeddings of tokens and places, blocks, a norm and a dense layer.
 ///

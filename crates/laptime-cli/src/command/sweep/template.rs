@@ -3,7 +3,7 @@
 
 use laptime_analyse::sweep::Parameter;
 
-use super::axis::is_name;
+use crate::args::is_name;
 
 /// A piece of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! NPY: the header tells type and shape.
 
+use laptime_load::{Dtype, parse_header};
+
 use super::super::problem::FileProblem;
 use super::super::stored::Stored;
 use super::{Contents, Measured};
-use crate::npy_header::{Dtype, parse_header};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 

@@ -1,9 +1,9 @@
 //! How a text file is written: what separates its fields, and what its first rows tell of the others.
 
 use csv::{ByteRecord, ReaderBuilder};
+use laptime_load::is_header;
 
 use super::super::format::Format;
-use crate::csv_row::is_header;
 
 /// The most bytes of a file's beginning that are looked at; a first row that is longer stays unknown.
 pub(super) const HEAD_BYTES: u64 = 16 << 10;

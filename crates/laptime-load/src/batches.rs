@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::chunks::Chunks;
-use crate::error::DataError;
+use crate::error::LoadError;
 use crate::pass::Pass;
 use crate::prefetch::Prefetch;
 
@@ -24,9 +24,9 @@ pub struct Batches {
 enum Supply {
     /// All rows are in the first pass.
     Memory,
-    Stream(Prefetch<Result<Pass, DataError>>),
+    Stream(Prefetch<Result<Pass, LoadError>>),
     /// The stream could not be started; said once, when the first batch is asked for.
-    Broken(DataError),
+    Broken(LoadError),
 }
 
 impl Batches {
@@ -38,12 +38,12 @@ impl Batches {
     pub(crate) fn from_chunks(chunks: Chunks, batch_rows: usize, width: usize, rows: u64) -> Self {
         let supply = match Prefetch::start(chunks) {
             Ok(prefetch) => Supply::Stream(prefetch),
-            Err(source) => Supply::Broken(DataError::NoThread { source }),
+            Err(source) => Supply::Broken(LoadError::NoThread { source }),
         };
         Self { batch_rows: batch_rows.max(1), width, missing: rows, pass: None, supply }
     }
 
-    fn next_batch(&mut self) -> Result<Batch, DataError> {
+    fn next_batch(&mut self) -> Result<Batch, LoadError> {
         let rows = usize::try_from(self.missing).map_or(self.batch_rows, |rows| rows.min(self.batch_rows));
         let mut batch = Batch::with_room_for(rows, self.width)?;
         while batch.rows < rows {
@@ -59,8 +59,8 @@ impl Batches {
         Ok(batch)
     }
 
-    fn next_pass(&mut self) -> Result<Pass, DataError> {
-        let ended = DataError::ReadAheadEnded { missing: self.missing };
+    fn next_pass(&mut self) -> Result<Pass, LoadError> {
+        let ended = LoadError::ReadAheadEnded { missing: self.missing };
         match &mut self.supply {
             Supply::Memory => Err(ended),
             Supply::Stream(prefetch) => prefetch.next().unwrap_or(Err(ended)),
@@ -70,7 +70,7 @@ impl Batches {
 }
 
 impl Iterator for Batches {
-    type Item = Result<Batch, DataError>;
+    type Item = Result<Batch, LoadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.missing == 0 {

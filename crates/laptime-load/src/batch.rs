@@ -1,6 +1,6 @@
 //! A batch: the rows of one training step.
 
-use crate::error::DataError;
+use crate::error::LoadError;
 
 /// The rows of one training step, gathered contiguous: reading shuffled rows in place is bound by memory latency.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,14 +23,14 @@ impl Batch {
     }
 
     /// An empty batch with room for `rows`; the batch size comes from a user, so it may be more than memory holds.
-    pub(crate) fn with_room_for(rows: usize, width: usize) -> Result<Self, DataError> {
+    pub(crate) fn with_room_for(rows: usize, width: usize) -> Result<Self, LoadError> {
         let mut batch = Self { width, ..Self::default() };
         let numbers = rows.saturating_mul(width);
         let reserved = batch.features.try_reserve_exact(numbers);
         let reserved = reserved.and_then(|()| batch.targets.try_reserve_exact(rows));
         match reserved {
             Ok(()) => Ok(batch),
-            Err(source) => Err(DataError::OutOfMemory { rows: rows as u64, source }),
+            Err(source) => Err(LoadError::OutOfMemory { rows: rows as u64, source }),
         }
     }
 }
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn a_batch_larger_than_memory_is_an_error_and_not_an_abort() {
         let error = Batch::with_room_for(usize::MAX, 3).unwrap_err();
-        assert!(matches!(error, DataError::OutOfMemory { .. }));
+        assert!(matches!(error, LoadError::OutOfMemory { .. }));
         assert!(error.hint().unwrap().contains("smaller batch"));
     }
 }

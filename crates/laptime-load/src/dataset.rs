@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::batches::Batches;
 use crate::chunks::Chunks;
-use crate::error::DataError;
+use crate::error::LoadError;
 use crate::limits::Limits;
 use crate::order::Order;
 use crate::pass::Pass;
@@ -40,7 +40,7 @@ impl Dataset {
     /// Of a larger one the first chunk is checked, and later trouble comes as an error from [`Self::batches`].
     /// The rows are counted in both cases. The columns of a byte array (`u1`) are taken for pixels and scaled to
     /// 0 to 1, but for the target.
-    pub fn open(path: &Path, limits: &Limits) -> Result<Self, DataError> {
+    pub fn open(path: &Path, limits: &Limits) -> Result<Self, LoadError> {
         let source = Source::open(path, limits)?;
         if limits.fit_in_memory(source.rows(), source.columns()) {
             return source.read_whole().map(Self::from_table);
@@ -275,11 +275,11 @@ mod tests {
         let rows: String = (0..200).map(|row| format!("{row},1\n")).collect();
         fs::write(&path, format!("{rows}oops,1\n{rows}")).unwrap();
         let at_once = Dataset::open(&path, &Limits::default()).unwrap_err();
-        assert!(matches!(at_once, DataError::NotANumber { line: 201, column: 1, .. }), "{at_once}");
+        assert!(matches!(at_once, LoadError::NotANumber { line: 201, column: 1, .. }), "{at_once}");
 
         let mut batches = Dataset::open(&path, &STREAMED).unwrap().batches(10, Order::AsStored);
         let error = batches.find_map(Result::err).unwrap();
-        assert!(matches!(error, DataError::NotANumber { line: 201, column: 1, .. }), "{error}");
+        assert!(matches!(error, LoadError::NotANumber { line: 201, column: 1, .. }), "{error}");
         assert!(batches.next().is_none(), "after an error it is over");
 
         fs::write(&path, format!("oops,1\n{rows}x,1")).unwrap();
@@ -295,11 +295,11 @@ mod tests {
             let dataset = Dataset::open(path, &STREAMED).unwrap();
             fs::OpenOptions::new().append(true).open(path).unwrap().write_all(b"1,2,3\n").unwrap();
             let error = dataset.batches(10, SHUFFLED).find_map(Result::err).unwrap();
-            assert!(matches!(error, DataError::Changed { .. }), "{error}");
+            assert!(matches!(error, LoadError::Changed { .. }), "{error}");
             let dataset = Dataset::open(path, &STREAMED).unwrap();
             fs::OpenOptions::new().write(true).open(path).unwrap().set_len(3000).unwrap();
             let error = dataset.batches(10, SHUFFLED).find_map(Result::err).unwrap();
-            assert!(matches!(error, DataError::Changed { .. }), "{error}");
+            assert!(matches!(error, LoadError::Changed { .. }), "{error}");
         }
     }
 
@@ -311,7 +311,7 @@ mod tests {
             let file = fs::OpenOptions::new().write(true).open(path).unwrap();
             file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
             let error = dataset.batches(10, SHUFFLED).find_map(Result::err).unwrap();
-            assert!(matches!(error, DataError::Changed { .. }), "{error}");
+            assert!(matches!(error, LoadError::Changed { .. }), "{error}");
         }
     }
 
@@ -319,9 +319,9 @@ mod tests {
     fn a_file_of_another_kind_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.parquet");
-        assert!(matches!(Dataset::open(&path, &STREAMED), Err(DataError::NotFound { .. })));
+        assert!(matches!(Dataset::open(&path, &STREAMED), Err(LoadError::NotFound { .. })));
         fs::write(&path, b"PAR1").unwrap();
-        assert!(matches!(Dataset::open(&path, &STREAMED), Err(DataError::UnknownFormat { .. })));
+        assert!(matches!(Dataset::open(&path, &STREAMED), Err(LoadError::UnknownFormat { .. })));
         let upper = folder.path().join("A.CSV");
         fs::write(&upper, b"1,2\n").unwrap();
         assert_eq!(Dataset::open(&upper, &STREAMED).unwrap().rows(), 1);

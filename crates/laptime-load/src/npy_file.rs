@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::data_file::DataFile;
 use crate::dtype::Element;
-use crate::error::{DataError, shown_text};
+use crate::error::{LoadError, shown_text};
 use crate::limits::Limits;
 use crate::npy_header::{Dtype, NpyHeader, parse_header};
 use crate::table::Table;
@@ -27,10 +27,10 @@ pub(crate) struct NpyFile {
 }
 
 impl NpyFile {
-    pub(crate) fn open(file: DataFile, limits: &Limits) -> Result<Self, DataError> {
+    pub(crate) fn open(file: DataFile, limits: &Limits) -> Result<Self, LoadError> {
         let (text, data_start) = read_header(&file)?;
         let header =
-            parse_header(&text).map_err(|problem| DataError::BadHeader { file: file.path(), problem })?;
+            parse_header(&text).map_err(|problem| LoadError::BadHeader { file: file.path(), problem })?;
         let element = element_of(&file, &header)?;
         let (rows, columns) = shape_of(&file, &header)?;
         let row_bytes = check_size(&file, rows, columns, element, data_start)?;
@@ -61,7 +61,7 @@ impl NpyFile {
         rows: &Range<u64>,
         raw: &mut Vec<u8>,
         table: &mut Table,
-    ) -> Result<(), DataError> {
+    ) -> Result<(), LoadError> {
         // The products stay below the size of the file, which was checked against them.
         raw.resize(((rows.end - rows.start) * self.row_bytes) as usize, 0);
         self.file.read_at(raw, self.data_start + rows.start * self.row_bytes)?;
@@ -74,7 +74,7 @@ impl NpyFile {
     }
 
     /// Looks at the rows added last.
-    fn check_finite(&self, table: &Table, from: usize, first_row: u64) -> Result<(), DataError> {
+    fn check_finite(&self, table: &Table, from: usize, first_row: u64) -> Result<(), LoadError> {
         let features = table.features_of(from..table.rows());
         let targets = &table.targets()[from..];
         let bad_feature = features.iter().position(|number| !number.is_finite());
@@ -83,7 +83,7 @@ impl NpyFile {
         let bad_feature = bad_feature.map(|index| (index / width, index % width));
         match bad_feature.into_iter().chain(bad_target.map(|row| (row, table.width()))).min() {
             None => Ok(()),
-            Some((row, column)) => Err(DataError::NotFiniteElement {
+            Some((row, column)) => Err(LoadError::NotFiniteElement {
                 file: self.file.path(),
                 row: first_row + row as u64,
                 column,
@@ -93,20 +93,20 @@ impl NpyFile {
 }
 
 /// The text of the header, and where the data starts.
-fn read_header(file: &DataFile) -> Result<(Vec<u8>, u64), DataError> {
+fn read_header(file: &DataFile) -> Result<(Vec<u8>, u64), LoadError> {
     let mut start = [0; 8];
     if file.bytes() < start.len() as u64 {
-        return Err(DataError::NotNpy { file: file.path() });
+        return Err(LoadError::NotNpy { file: file.path() });
     }
     file.read_at(&mut start, 0)?;
     let [magic @ .., major, minor] = start;
     if magic != *MAGIC {
-        return Err(DataError::NotNpy { file: file.path() });
+        return Err(LoadError::NotNpy { file: file.path() });
     }
     let length_bytes: u64 = match major {
         1 => 2,
         2 | 3 => 4,
-        _ => return Err(DataError::UnknownNpyVersion { file: file.path(), major, minor }),
+        _ => return Err(LoadError::UnknownNpyVersion { file: file.path(), major, minor }),
     };
     let text_start = start.len() as u64 + length_bytes;
     check_bytes(file, text_start.into())?;
@@ -115,29 +115,29 @@ fn read_header(file: &DataFile) -> Result<(Vec<u8>, u64), DataError> {
     read_header_text(file, text_start, u32::from_le_bytes(length).into())
 }
 
-fn read_header_text(file: &DataFile, start: u64, length: u64) -> Result<(Vec<u8>, u64), DataError> {
+fn read_header_text(file: &DataFile, start: u64, length: u64) -> Result<(Vec<u8>, u64), LoadError> {
     let data_start = start + length;
     check_bytes(file, data_start.into())?;
     if length > MAX_HEADER_BYTES {
-        return Err(DataError::BadHeader { file: file.path(), problem: "it is longer than any of an array" });
+        return Err(LoadError::BadHeader { file: file.path(), problem: "it is longer than any of an array" });
     }
     let mut text = vec![0; length as usize];
     file.read_at(&mut text, start)?;
     Ok((text, data_start))
 }
 
-fn check_bytes(file: &DataFile, expected_bytes: u128) -> Result<(), DataError> {
+fn check_bytes(file: &DataFile, expected_bytes: u128) -> Result<(), LoadError> {
     let found_bytes = file.bytes();
     if expected_bytes <= found_bytes.into() {
         return Ok(());
     }
-    Err(DataError::Truncated { file: file.path(), expected_bytes, found_bytes })
+    Err(LoadError::Truncated { file: file.path(), expected_bytes, found_bytes })
 }
 
-fn element_of(file: &DataFile, header: &NpyHeader) -> Result<Element, DataError> {
+fn element_of(file: &DataFile, header: &NpyHeader) -> Result<Element, LoadError> {
     let unsupported = |code: &str| {
         let dtype = shown_text(code.as_bytes());
-        DataError::UnsupportedDtype { file: file.path(), dtype }
+        LoadError::UnsupportedDtype { file: file.path(), dtype }
     };
     match &header.dtype {
         Dtype::Structured => Err(unsupported("a record of several fields")),
@@ -145,18 +145,18 @@ fn element_of(file: &DataFile, header: &NpyHeader) -> Result<Element, DataError>
     }
 }
 
-fn shape_of(file: &DataFile, header: &NpyHeader) -> Result<(u64, u64), DataError> {
+fn shape_of(file: &DataFile, header: &NpyHeader) -> Result<(u64, u64), LoadError> {
     let &[rows, columns] = header.shape.as_slice() else {
-        return Err(DataError::WrongDimensions { file: file.path(), found: header.shape.len() });
+        return Err(LoadError::WrongDimensions { file: file.path(), found: header.shape.len() });
     };
     if header.fortran_order {
-        return Err(DataError::FortranOrder { file: file.path() });
+        return Err(LoadError::FortranOrder { file: file.path() });
     }
     if columns < 2 {
-        return Err(DataError::TooFewColumns { file: file.path(), columns });
+        return Err(LoadError::TooFewColumns { file: file.path(), columns });
     }
     if rows == 0 {
-        return Err(DataError::Empty { file: file.path() });
+        return Err(LoadError::Empty { file: file.path() });
     }
     Ok((rows, columns))
 }
@@ -168,13 +168,13 @@ fn check_size(
     columns: u64,
     element: Element,
     data_start: u64,
-) -> Result<u64, DataError> {
+) -> Result<u64, LoadError> {
     let row_bytes = u128::from(columns) * element.bytes() as u128;
     let total = row_bytes.checked_mul(rows.into()).and_then(|bytes| bytes.checked_add(data_start.into()));
     let problem = "the shape is larger than any file";
-    let total = total.ok_or_else(|| DataError::BadHeader { file: file.path(), problem })?;
+    let total = total.ok_or_else(|| LoadError::BadHeader { file: file.path(), problem })?;
     check_bytes(file, total)?;
-    u64::try_from(row_bytes).map_err(|_| DataError::BadHeader { file: file.path(), problem })
+    u64::try_from(row_bytes).map_err(|_| LoadError::BadHeader { file: file.path(), problem })
 }
 
 #[cfg(test)]
@@ -186,7 +186,7 @@ mod tests {
 
     const TINY: Limits = Limits { in_memory_bytes: 0, chunk_bytes: 24 };
 
-    fn open(bytes: &[u8]) -> (TempDir, Result<NpyFile, DataError>) {
+    fn open(bytes: &[u8]) -> (TempDir, Result<NpyFile, LoadError>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npy");
         fs::write(&path, bytes).unwrap();
@@ -194,7 +194,7 @@ mod tests {
         (folder, file)
     }
 
-    fn refused(bytes: &[u8]) -> DataError {
+    fn refused(bytes: &[u8]) -> LoadError {
         open(bytes).1.unwrap_err()
     }
 
@@ -233,12 +233,12 @@ mod tests {
 
     #[test]
     fn a_declared_size_is_not_trusted() {
-        let truncated = |bytes: &[u8]| matches!(refused(bytes), DataError::Truncated { .. });
+        let truncated = |bytes: &[u8]| matches!(refused(bytes), LoadError::Truncated { .. });
         assert!(truncated(&npy(1, "<f4", "(3, 3)", &[0; 35])));
         assert!(truncated(&npy(1, "<f4", "(1000000000000, 1000)", &[0; 36])));
         assert!(truncated(&npy(1, "|u1", "(18446744073709551615, 18446744073709551615)", &[0; 36])));
         let overflow = refused(&npy(1, "<f8", "(18446744073709551615, 18446744073709551615)", &[0; 36]));
-        assert!(matches!(overflow, DataError::BadHeader { .. }), "{overflow}");
+        assert!(matches!(overflow, LoadError::BadHeader { .. }), "{overflow}");
         let mut long_header = npy(2, "<f4", "(3, 3)", &[0; 36]);
         long_header[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
         assert!(truncated(&long_header));
@@ -247,31 +247,31 @@ mod tests {
     #[test]
     fn what_cannot_be_trained_on_is_refused_with_its_reason() {
         let data = [0; 64];
-        assert!(matches!(refused(b"PK\x03\x04 an archive"), DataError::NotNpy { .. }));
-        assert!(matches!(refused(b"\x93NUM"), DataError::NotNpy { .. }));
-        assert!(matches!(refused(b"\x93NUMPY\x01\x00"), DataError::Truncated { .. }));
+        assert!(matches!(refused(b"PK\x03\x04 an archive"), LoadError::NotNpy { .. }));
+        assert!(matches!(refused(b"\x93NUM"), LoadError::NotNpy { .. }));
+        assert!(matches!(refused(b"\x93NUMPY\x01\x00"), LoadError::Truncated { .. }));
         assert!(matches!(
             refused(&npy(9, "<f4", "(2, 2)", &data)),
-            DataError::UnknownNpyVersion { major: 9, .. }
+            LoadError::UnknownNpyVersion { major: 9, .. }
         ));
         assert!(matches!(
             refused(&npy(1, "<f4", "(4,)", &data)),
-            DataError::WrongDimensions { found: 1, .. }
+            LoadError::WrongDimensions { found: 1, .. }
         ));
         assert!(matches!(
             refused(&npy(1, "<f4", "(2, 2, 2)", &data)),
-            DataError::WrongDimensions { found: 3, .. }
+            LoadError::WrongDimensions { found: 3, .. }
         ));
-        assert!(matches!(refused(&npy(1, "<f4", "(0, 2)", &data)), DataError::Empty { .. }));
+        assert!(matches!(refused(&npy(1, "<f4", "(0, 2)", &data)), LoadError::Empty { .. }));
         assert!(matches!(
             refused(&npy(1, "<f4", "(4, 1)", &data)),
-            DataError::TooFewColumns { columns: 1, .. }
+            LoadError::TooFewColumns { columns: 1, .. }
         ));
-        assert!(matches!(refused(&npy(1, "|O", "(2, 2)", &data)), DataError::UnsupportedDtype { .. }));
+        assert!(matches!(refused(&npy(1, "|O", "(2, 2)", &data)), LoadError::UnsupportedDtype { .. }));
         let header = String::from_utf8_lossy(&npy(1, "<f4", "(2, 2)", b"")[10..]).replace("False", "True ");
         let mut fortran = npy(1, "<f4", "(2, 2)", &data);
         fortran.splice(10..10 + header.len(), header.bytes());
-        assert!(matches!(refused(&fortran), DataError::FortranOrder { .. }));
+        assert!(matches!(refused(&fortran), LoadError::FortranOrder { .. }));
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         let element = |numbers: &[f32]| {
             let (_folder, file) = open(&npy(1, "<f4", "(2, 3)", &floats(numbers)));
             match file.unwrap().read(&(0..2), &mut Vec::new(), &mut Table::empty(2)).unwrap_err() {
-                DataError::NotFiniteElement { row, column, .. } => (row, column),
+                LoadError::NotFiniteElement { row, column, .. } => (row, column),
                 other => panic!("{other}"),
             }
         };
@@ -293,6 +293,6 @@ mod tests {
         let file = file.unwrap();
         fs::write(folder.path().join("a.npy"), npy(1, "<f4", "(2, 3)", &[0; 20])).unwrap();
         let error = file.read(&(0..2), &mut Vec::new(), &mut Table::empty(2)).unwrap_err();
-        assert!(matches!(error, DataError::Changed { .. }), "{error}");
+        assert!(matches!(error, LoadError::Changed { .. }), "{error}");
     }
 }

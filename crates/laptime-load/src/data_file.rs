@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use laptime_core::Counter;
 
-use crate::error::DataError;
+use crate::error::LoadError;
 
 /// A data file, read by position and never mapped: reading a mapped file that was truncated kills the process.
 #[derive(Debug)]
@@ -31,11 +31,11 @@ impl Stamp {
 }
 
 impl DataFile {
-    pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, LoadError> {
         let fail = |source| cannot_open(path, source);
         // Asked before opening, because opening a pipe waits until somebody writes to it.
         if !std::fs::metadata(path).map_err(fail)?.is_file() {
-            return Err(DataError::NotAFile { file: path.to_owned() });
+            return Err(LoadError::NotAFile { file: path.to_owned() });
         }
         let file = File::open(path).map_err(fail)?;
         let stamp = Stamp::of(&file.metadata().map_err(fail)?);
@@ -51,12 +51,12 @@ impl DataFile {
         self.path.clone()
     }
 
-    pub(crate) fn changed(&self) -> DataError {
-        DataError::Changed { file: self.path() }
+    pub(crate) fn changed(&self) -> LoadError {
+        LoadError::Changed { file: self.path() }
     }
 
     /// Fills the buffer from this position on; a file that ends before has changed.
-    pub(crate) fn read_at(&self, mut buffer: &mut [u8], mut position: u64) -> Result<(), DataError> {
+    pub(crate) fn read_at(&self, mut buffer: &mut [u8], mut position: u64) -> Result<(), LoadError> {
         let _read = laptime_record::stage!("read");
         while !buffer.is_empty() {
             match read_some_at(&self.file, buffer, position) {
@@ -67,25 +67,25 @@ impl DataFile {
                     buffer = &mut buffer[bytes..];
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(DataError::Unreadable { file: self.path(), source }),
+                Err(source) => return Err(LoadError::Unreadable { file: self.path(), source }),
             }
         }
         Ok(())
     }
 
     /// Fails if the file was written to since it was opened. Ask after reading, so that what was read is covered.
-    pub(crate) fn check_unchanged(&self) -> Result<(), DataError> {
+    pub(crate) fn check_unchanged(&self) -> Result<(), LoadError> {
         let metadata = self.file.metadata();
-        let metadata = metadata.map_err(|source| DataError::Unreadable { file: self.path(), source })?;
+        let metadata = metadata.map_err(|source| LoadError::Unreadable { file: self.path(), source })?;
         if Stamp::of(&metadata) == self.stamp { Ok(()) } else { Err(self.changed()) }
     }
 }
 
-fn cannot_open(path: &Path, source: io::Error) -> DataError {
+fn cannot_open(path: &Path, source: io::Error) -> LoadError {
     let file = path.to_owned();
     match source.kind() {
-        io::ErrorKind::NotFound => DataError::NotFound { file, source },
-        _ => DataError::Unreadable { file, source },
+        io::ErrorKind::NotFound => LoadError::NotFound { file, source },
+        _ => LoadError::Unreadable { file, source },
     }
 }
 
@@ -125,17 +125,17 @@ mod tests {
         fs::write(&path, b"0123456789").unwrap();
         let file = DataFile::open(&path).unwrap();
         fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"x").unwrap();
-        assert!(matches!(file.check_unchanged(), Err(DataError::Changed { .. })));
+        assert!(matches!(file.check_unchanged(), Err(LoadError::Changed { .. })));
         fs::write(&path, b"0123").unwrap();
-        assert!(matches!(file.check_unchanged(), Err(DataError::Changed { .. })));
-        assert!(matches!(file.read_at(&mut [0; 8], 0), Err(DataError::Changed { .. })));
+        assert!(matches!(file.check_unchanged(), Err(LoadError::Changed { .. })));
+        assert!(matches!(file.read_at(&mut [0; 8], 0), Err(LoadError::Changed { .. })));
     }
 
     #[test]
     fn what_is_no_regular_file_is_named_as_such() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(DataFile::open(folder.path()), Err(DataError::NotAFile { .. })));
+        assert!(matches!(DataFile::open(folder.path()), Err(LoadError::NotAFile { .. })));
         let missing = folder.path().join("missing.csv");
-        assert!(matches!(DataFile::open(&missing), Err(DataError::NotFound { .. })));
+        assert!(matches!(DataFile::open(&missing), Err(LoadError::NotFound { .. })));
     }
 }

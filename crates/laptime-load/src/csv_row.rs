@@ -31,7 +31,8 @@ pub(crate) fn parse_row(record: &ByteRecord, numbers: &mut Vec<f32>) -> Result<(
 /// A row without a single number cannot be data. A row that mixes text and numbers is a header only if the next
 /// row is all numbers. An empty cell is no sign of a header: it is more often a value that is missing, and to
 /// take its row for a header would drop data silently.
-pub(crate) fn is_header(first: &ByteRecord, second: Option<&ByteRecord>) -> bool {
+#[must_use]
+pub fn is_header(first: &ByteRecord, second: Option<&ByteRecord>) -> bool {
     let numbers = first.iter().filter(|cell| parse_cell(cell).is_some()).count();
     let empty = first.iter().filter(|cell| bare(cell).is_empty()).count();
     let texts = first.len() - numbers - empty;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::csv_file::CsvFile;
 use crate::data_file::DataFile;
-use crate::error::DataError;
+use crate::error::LoadError;
 use crate::limits::Limits;
 use crate::npy_file::NpyFile;
 use crate::table::Table;
@@ -19,7 +19,7 @@ pub(crate) enum Source {
 
 impl Source {
     /// Opens a file by the ending of its name.
-    pub(crate) fn open(path: &Path, limits: &Limits) -> Result<Self, DataError> {
+    pub(crate) fn open(path: &Path, limits: &Limits) -> Result<Self, LoadError> {
         let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
         match ending.as_ref().and_then(|ending| ending.to_str()) {
             Some("csv") => CsvFile::open(DataFile::open(path)?, limits).map(Self::Csv),
@@ -27,7 +27,7 @@ impl Source {
             _ => {
                 // A file that is not there is the likelier mistake, and the better message.
                 DataFile::open(path)?;
-                Err(DataError::UnknownFormat { file: path.to_owned() })
+                Err(LoadError::UnknownFormat { file: path.to_owned() })
             }
         }
     }
@@ -70,7 +70,7 @@ impl Source {
         chunk: &Range<u64>,
         raw: &mut Vec<u8>,
         table: &mut Table,
-    ) -> Result<(), DataError> {
+    ) -> Result<(), LoadError> {
         match self {
             Self::Csv(file) => file.read(chunk, raw, table),
             Self::Npy(file) => file.read(chunk, raw, table),
@@ -78,7 +78,7 @@ impl Source {
     }
 
     /// Reads all rows; only for a file that fits into memory.
-    pub(crate) fn read_whole(&self) -> Result<Table, DataError> {
+    pub(crate) fn read_whole(&self) -> Result<Table, LoadError> {
         let (mut table, mut raw) = (Table::empty(self.width()), Vec::new());
         table.reserve(usize::try_from(self.rows()).unwrap_or(0));
         for chunk in self.chunks(&(0..self.rows())) {
@@ -88,7 +88,7 @@ impl Source {
     }
 
     /// Reads the first chunk and forgets it, so that a file that is wrong from the start is refused at once.
-    pub(crate) fn check_first_chunk(&self) -> Result<(), DataError> {
+    pub(crate) fn check_first_chunk(&self) -> Result<(), LoadError> {
         match self.chunks(&(0..self.rows())).first() {
             Some(chunk) => self.read(chunk, &mut Vec::new(), &mut Table::empty(self.width())),
             None => Ok(()),

@@ -7,7 +7,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use crate::csv_row::{BadCell, is_header, parse_row};
 use crate::data_file::DataFile;
-use crate::error::DataError;
+use crate::error::LoadError;
 use crate::limits::Limits;
 use crate::record_scanner::{Mark, RecordScanner};
 use crate::table::Table;
@@ -18,6 +18,9 @@ const MAX_ROW_BYTES: u64 = 16 << 20;
 
 /// Bytes scanned at a time: large enough that the system call does not matter, small enough for the cache.
 const SCAN_BYTES: u64 = 256 << 10;
+
+/// What separates the fields.
+const DELIMITER: Option<u8> = Some(b',');
 
 /// Text of a chunk in relation to its decoded size; a number takes about two to four times its four bytes.
 const TEXT_PER_DECODED: u64 = 4;
@@ -56,14 +59,14 @@ struct Chunk<'a> {
 
 impl CsvFile {
     /// Counts the rows and finds the chunks, without parsing the numbers.
-    pub(crate) fn open(file: DataFile, limits: &Limits) -> Result<Self, DataError> {
+    pub(crate) fn open(file: DataFile, limits: &Limits) -> Result<Self, LoadError> {
         let top = after_byte_order_mark(&file)?;
         let head = read_head(&file, top)?;
         let mut index = ChunkIndex::new(limits, &head);
         scan(&file, top, &mut index)?;
         file.check_unchanged()?;
         match index.rows {
-            0 => Err(DataError::Empty { file: file.path() }),
+            0 => Err(LoadError::Empty { file: file.path() }),
             rows => Ok(Self { columns: head.columns, rows, chunks: index.chunks, file }),
         }
     }
@@ -98,7 +101,7 @@ impl CsvFile {
         rows: &Range<u64>,
         text: &mut Vec<u8>,
         table: &mut Table,
-    ) -> Result<(), DataError> {
+    ) -> Result<(), LoadError> {
         let index = self.chunks.partition_point(|chunk| chunk.row <= rows.start).saturating_sub(1);
         let Some(&start) = self.chunks.get(index) else { return Ok(()) };
         let next = self.chunks.get(index + 1);
@@ -112,7 +115,7 @@ impl CsvFile {
         parsed
     }
 
-    fn parse(&self, chunk: &Chunk<'_>, rows: &Range<u64>, table: &mut Table) -> Result<(), DataError> {
+    fn parse(&self, chunk: &Chunk<'_>, rows: &Range<u64>, table: &mut Table) -> Result<(), LoadError> {
         let _parse = laptime_record::stage!("parse");
         table.reserve((rows.end - rows.start) as usize);
         let mut reader = reader_of(chunk.text);
@@ -136,7 +139,7 @@ impl CsvFile {
         reader: &mut Reader<&[u8]>,
         text: &[u8],
         record: &mut ByteRecord,
-    ) -> Result<bool, DataError> {
+    ) -> Result<bool, LoadError> {
         while reader.read_byte_record(record).map_err(|error| unreadable(&self.file, error))? {
             let start = record.position().map_or(0, csv::Position::byte) as usize;
             let end = reader.position().byte() as usize;
@@ -163,16 +166,16 @@ impl CsvFile {
         Ok(())
     }
 
-    fn explain(&self, bad: BadRow, chunk: &Chunk<'_>, row: u64) -> DataError {
+    fn explain(&self, bad: BadRow, chunk: &Chunk<'_>, row: u64) -> LoadError {
         let file = self.file.path();
         let line = line_of(chunk, row - chunk.start.row);
         match bad {
-            BadRow::Ragged { found } => DataError::RaggedRow { file, line, found, expected: self.columns },
+            BadRow::Ragged { found } => LoadError::RaggedRow { file, line, found, expected: self.columns },
             BadRow::Cell(BadCell::NotANumber { column, text }) => {
-                DataError::NotANumber { file, line, column, text }
+                LoadError::NotANumber { file, line, column, text }
             }
             BadRow::Cell(BadCell::NotFinite { column, text }) => {
-                DataError::NotFinite { file, line, column, text }
+                LoadError::NotFinite { file, line, column, text }
             }
         }
     }
@@ -217,8 +220,8 @@ impl ChunkIndex {
     }
 }
 
-fn scan(file: &DataFile, top: u64, index: &mut ChunkIndex) -> Result<(), DataError> {
-    let mut scanner = RecordScanner::new(Mark { byte: top, line: 1 });
+fn scan(file: &DataFile, top: u64, index: &mut ChunkIndex) -> Result<(), LoadError> {
+    let mut scanner = RecordScanner::new(Mark { byte: top, line: 1 }, DELIMITER);
     let mut block = vec![0; SCAN_BYTES.min(file.bytes()) as usize];
     let mut position = top;
     while position < file.bytes() {
@@ -228,7 +231,7 @@ fn scan(file: &DataFile, top: u64, index: &mut ChunkIndex) -> Result<(), DataErr
         let _parse = laptime_record::stage!("parse");
         scanner.feed(block, &mut |mark| index.add(mark));
         if let Some((Mark { line, .. }, MAX_ROW_BYTES..)) = scanner.unfinished() {
-            return Err(DataError::RowTooLong { file: file.path(), line, limit_bytes: MAX_ROW_BYTES });
+            return Err(LoadError::RowTooLong { file: file.path(), line, limit_bytes: MAX_ROW_BYTES });
         }
         position += bytes;
     }
@@ -236,19 +239,19 @@ fn scan(file: &DataFile, top: u64, index: &mut ChunkIndex) -> Result<(), DataErr
     Ok(())
 }
 
-fn read_head(file: &DataFile, top: u64) -> Result<Head, DataError> {
+fn read_head(file: &DataFile, top: u64) -> Result<Head, LoadError> {
     let text = FileText { file, position: top }.take(2 * MAX_ROW_BYTES);
     let mut reader = reader_of(text);
-    let first = first_record(&mut reader, file)?.ok_or_else(|| DataError::Empty { file: file.path() })?;
+    let first = first_record(&mut reader, file)?.ok_or_else(|| LoadError::Empty { file: file.path() })?;
     let second = first_record(&mut reader, file)?;
     let (header, columns) = (is_header(&first, second.as_ref()), first.len());
     if columns < 2 {
-        return Err(DataError::TooFewColumns { file: file.path(), columns: columns as u64 });
+        return Err(LoadError::TooFewColumns { file: file.path(), columns: columns as u64 });
     }
     Ok(Head { columns, header })
 }
 
-fn first_record(reader: &mut Reader<impl Read>, file: &DataFile) -> Result<Option<ByteRecord>, DataError> {
+fn first_record(reader: &mut Reader<impl Read>, file: &DataFile) -> Result<Option<ByteRecord>, LoadError> {
     let mut record = ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(|error| unreadable(file, error))? {
         if record.len() > 1 || !record.iter().all(is_blank) {
@@ -266,14 +269,14 @@ fn is_blank(text: &[u8]) -> bool {
     text.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-fn unreadable(file: &DataFile, error: csv::Error) -> DataError {
-    DataError::Unreadable { file: file.path(), source: io::Error::other(error) }
+fn unreadable(file: &DataFile, error: csv::Error) -> LoadError {
+    LoadError::Unreadable { file: file.path(), source: io::Error::other(error) }
 }
 
 /// The line in which a row of the chunk starts. The parser counts lines too, but tells where the one before ended.
 fn line_of(chunk: &Chunk<'_>, row_in_chunk: u64) -> u64 {
     let (mut seen, mut line) = (0, chunk.start.mark.line);
-    let mut scanner = RecordScanner::new(chunk.start.mark);
+    let mut scanner = RecordScanner::new(chunk.start.mark, DELIMITER);
     let mut found = |mark: Mark| {
         if seen == row_in_chunk {
             line = mark.line;
@@ -285,7 +288,7 @@ fn line_of(chunk: &Chunk<'_>, row_in_chunk: u64) -> u64 {
     line
 }
 
-fn after_byte_order_mark(file: &DataFile) -> Result<u64, DataError> {
+fn after_byte_order_mark(file: &DataFile) -> Result<u64, LoadError> {
     let mut first = [0; 3];
     if file.bytes() < 3 {
         return Ok(0);
@@ -319,7 +322,7 @@ mod tests {
 
     const TINY: Limits = Limits { in_memory_bytes: 0, chunk_bytes: 24 };
 
-    fn open(text: &[u8], limits: &Limits) -> (TempDir, Result<CsvFile, DataError>) {
+    fn open(text: &[u8], limits: &Limits) -> (TempDir, Result<CsvFile, LoadError>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         fs::write(&path, text).unwrap();
@@ -327,7 +330,7 @@ mod tests {
         (folder, file)
     }
 
-    fn read_all(file: &CsvFile) -> Result<Table, DataError> {
+    fn read_all(file: &CsvFile) -> Result<Table, LoadError> {
         let mut table = Table::empty(file.columns() - 1);
         for chunk in file.chunks(&(0..file.rows())) {
             file.read(&chunk, &mut Vec::new(), &mut table)?;
@@ -335,7 +338,7 @@ mod tests {
         Ok(table)
     }
 
-    fn parsed(text: &str) -> Result<Table, DataError> {
+    fn parsed(text: &str) -> Result<Table, LoadError> {
         let (_folder, file) = open(text.as_bytes(), &TINY);
         read_all(&file?)
     }
@@ -343,7 +346,7 @@ mod tests {
     /// Line and column of the cell that is refused.
     fn refused(text: &str) -> (u64, usize) {
         match parsed(text).unwrap_err() {
-            DataError::NotANumber { line, column, .. } | DataError::NotFinite { line, column, .. } => {
+            LoadError::NotANumber { line, column, .. } | LoadError::NotFinite { line, column, .. } => {
                 (line, column)
             }
             other => panic!("{other}"),
@@ -396,7 +399,7 @@ mod tests {
         for (text, expected_line, expected_found) in [("a,b\n1,2\n3\n", 3, 1), ("1,2\n\n3,4,5\n", 3, 3)] {
             let error = parsed(text).unwrap_err();
             assert!(
-                matches!(error, DataError::RaggedRow { line, found, expected: 2, .. }
+                matches!(error, LoadError::RaggedRow { line, found, expected: 2, .. }
                     if line == expected_line && found == expected_found),
                 "{error}"
             );
@@ -406,9 +409,9 @@ mod tests {
     #[test]
     fn a_file_without_rows_or_features_is_refused() {
         for text in ["", "\n\n", "  \n", "a,b\n", "\u{feff}"] {
-            assert!(matches!(parsed(text), Err(DataError::Empty { .. })), "{text:?}");
+            assert!(matches!(parsed(text), Err(LoadError::Empty { .. })), "{text:?}");
         }
-        assert!(matches!(parsed("1\n2\n"), Err(DataError::TooFewColumns { columns: 1, .. })));
+        assert!(matches!(parsed("1\n2\n"), Err(LoadError::TooFewColumns { columns: 1, .. })));
     }
 
     #[test]
@@ -416,7 +419,7 @@ mod tests {
         let mut text = b"1,2\n3,\"".to_vec();
         text.resize(text.len() + (17 << 20), b'7');
         let (_folder, file) = open(&text, &TINY);
-        assert!(matches!(file, Err(DataError::RowTooLong { line: 2, .. })));
+        assert!(matches!(file, Err(LoadError::RowTooLong { line: 2, .. })));
     }
 
     #[test]
@@ -450,7 +453,7 @@ mod tests {
         let file = file.unwrap();
         for text in ["1,2\n3,4\n", "1,2\n3,4\n5,6\n7,8\n9,9\n", "1,2,3,4,5,6,7,8\nx"] {
             fs::write(folder.path().join("a.csv"), text).unwrap();
-            assert!(matches!(read_all(&file), Err(DataError::Changed { .. })), "{text:?}");
+            assert!(matches!(read_all(&file), Err(LoadError::Changed { .. })), "{text:?}");
         }
     }
 }

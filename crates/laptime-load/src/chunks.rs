@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::DataError;
+use crate::error::LoadError;
 use crate::order::{Order, Shelf};
 use crate::pass::Pass;
 use crate::source::Source;
@@ -27,7 +27,7 @@ impl Chunks {
         Self { source, order, ranges: ranges.into_iter(), raw: Vec::new() }
     }
 
-    fn read(&mut self, rows: &Range<u64>) -> Result<Pass, DataError> {
+    fn read(&mut self, rows: &Range<u64>) -> Result<Pass, LoadError> {
         let mut table = Table::empty(self.source.width());
         self.source.read(rows, &mut self.raw, &mut table)?;
         let count = table.rows();
@@ -36,7 +36,7 @@ impl Chunks {
 }
 
 impl Iterator for Chunks {
-    type Item = Result<Pass, DataError>;
+    type Item = Result<Pass, LoadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let rows = self.ranges.next()?;

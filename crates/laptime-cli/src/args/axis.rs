@@ -28,7 +28,7 @@ pub(crate) fn parse_axis(text: &str) -> Result<Parameter, String> {
 }
 
 /// Whether it may stand between braces.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
 }

@@ -12,7 +12,7 @@ const MAX_SHOWN_CHARS: usize = 40;
 /// A dataset cannot be opened, or not be read on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DataError {
+pub enum LoadError {
     /// There is no file at this path.
     #[error("there is no such file: {}", shown(.file))]
     NotFound {
@@ -195,7 +195,7 @@ pub enum DataError {
     },
 }
 
-impl DataError {
+impl LoadError {
     /// The next thing to do about it, where there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
@@ -268,13 +268,13 @@ mod tests {
 
     #[test]
     fn the_file_is_named_last_and_safely() {
-        let error = DataError::Empty { file: PathBuf::from("a\x1bb.csv") };
+        let error = LoadError::Empty { file: PathBuf::from("a\x1bb.csv") };
         assert_eq!(error.to_string(), "there are no rows: a\\u{1b}b.csv");
     }
 
     #[test]
     fn a_relative_path_that_is_not_there_is_explained() {
-        let error = |file: &str| DataError::NotFound { file: file.into(), source: io::Error::other("x") };
+        let error = |file: &str| LoadError::NotFound { file: file.into(), source: io::Error::other("x") };
         assert!(error("a.csv").hint().unwrap().contains("relative"));
         assert_eq!(error("/a.csv").hint().unwrap(), "check the path");
     }

@@ -2,15 +2,18 @@
 
 /// What the header says, each entry only if it is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NpyHeader {
-    pub(crate) dtype: Dtype,
-    pub(crate) fortran_order: bool,
-    pub(crate) shape: Vec<u64>,
+pub struct NpyHeader {
+    /// The type of the elements.
+    pub dtype: Dtype,
+    /// Whether the first index changes fastest.
+    pub fortran_order: bool,
+    /// The size in each dimension.
+    pub shape: Vec<u64>,
 }
 
 /// The type of the elements as the header names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Dtype {
+pub enum Dtype {
     /// Named by a code such as `<f4`.
     Code(String),
     /// A record of several fields.
@@ -21,8 +24,11 @@ pub(crate) enum Dtype {
 /// A dimension beyond these is none that NumPy can make.
 const MAX_DIMENSIONS: usize = 64;
 
-/// Parses the dictionary; the error says what is wrong.
-pub(crate) fn parse_header(text: &[u8]) -> Result<NpyHeader, &'static str> {
+/// Parses the dictionary.
+///
+/// # Errors
+/// What is wrong.
+pub fn parse_header(text: &[u8]) -> Result<NpyHeader, &'static str> {
     let mut parser = Parser { rest: text };
     let (mut dtype, mut fortran_order, mut shape) = (None, None, None);
     parser.expect(b'{')?;
