@@ -112,7 +112,7 @@ def test_hooks_never_raise_without_a_recorder() -> None:
     _native.exit(60_000)
     model = object()
     assert _native.begin_call(model) == 4
-    _native.know_module(model, "model")
+    _native.know_module(model, _native.MODULE_MODEL)
     assert _native.begin_call(model) is True
     _native.end_call()
     _native.train_model(model)

@@ -35,8 +35,8 @@ def attach_function() -> None:
 
 def _make_wait(original: Callable[..., Any]) -> Callable[..., Any]:
     def wait(of: Any) -> Any:
-        # Outside a training nobody asks how long it took.
-        is_stage = not is_inside() and in_training()
+        # Only what a jitted function of the script has left to be computed is waited for.
+        is_stage = (here.trained or here.evaluated) and not is_inside() and in_training()
         stage = _EVALUATE if here.evaluated else _DEVICE_WAIT
         if is_stage:
             enter(stage)
