@@ -9,7 +9,7 @@ from typing import Any
 from sklearn import base
 
 from .. import _guard
-from . import fits, iterations, parts, searches
+from . import fits, iterations, partial_fit, searches
 
 
 def attach() -> None:
@@ -38,7 +38,7 @@ def attach() -> None:
 _METHODS = (
     ("fit", fits.make_fit),
     ("fit_transform", fits.make_fit),
-    ("partial_fit", parts.make_partial_fit),
+    ("partial_fit", partial_fit.make_partial_fit),
     *iterations.METHODS,
 )
 

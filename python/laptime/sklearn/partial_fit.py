@@ -1,4 +1,4 @@
-"""Parts: a loop of `partial_fit`, each call a step of an estimator that is its own optimizer."""
+"""A loop of `partial_fit`: each call is a step of an estimator that is its own optimizer."""
 
 from __future__ import annotations
 
