@@ -303,7 +303,7 @@ def show_run(
     dir: str | os.PathLike[str] | None = None,
     every_epoch: bool = False,
 ) -> tuple[str, str, str]:
-    """A run's folder, its report as JSON, on demand with every epoch, and as text; the latest run when none is named."""
+    """The folder of a run, or of the latest, its report as JSON, with every epoch on demand, and as text."""
 
 def stage_id(name: str) -> int:
     """The number of the stage with this name."""
