@@ -1,16 +1,15 @@
 """A classifier that says how well it does after each epoch, for a chart of accuracy over time.
 
-    laptime run -- python examples/accuracy.py
-    laptime report --svg charts
+laptime run -- python examples/accuracy.py
+laptime report --svg charts
 """
 
 import argparse
 
+import laptime
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
-
-import laptime
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--rows", type=int, default=6_000)

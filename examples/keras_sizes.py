@@ -1,6 +1,6 @@
 """A regression with Keras on three dataset sizes in one script.
 
-    laptime run -- python examples/keras_sizes.py
+laptime run -- python examples/keras_sizes.py
 """
 
 import argparse
@@ -19,7 +19,11 @@ for rows in args.rows:
     features = np.random.default_rng(0).normal(size=(rows, 10)).astype("float32")
     target = features.sum(axis=1, keepdims=True)
     model = keras.Sequential(
-        [keras.layers.Input((10,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)]
+        [
+            keras.layers.Input((10,)),
+            keras.layers.Dense(64, activation="relu"),
+            keras.layers.Dense(1),
+        ]
     )
     model.compile(optimizer="adam", loss="mse")
     history = model.fit(

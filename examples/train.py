@@ -1,6 +1,6 @@
 """A plain PyTorch training to sweep over: 10 features, 64 hidden units, one output, Adam.
 
-    laptime sweep -p rows=1000,10000,100000 -- python examples/train.py --rows {rows}
+laptime sweep -p rows=1000,10000,100000 -- python examples/train.py --rows {rows}
 """
 
 import argparse

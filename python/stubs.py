@@ -1,6 +1,6 @@
 """Writes `laptime/_native.pyi` from the built module: names and documentation; types are told here.
 
-    python python/stubs.py
+python python/stubs.py
 """
 
 from __future__ import annotations

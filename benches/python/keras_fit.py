@@ -32,7 +32,15 @@ class Way:
     least: list[tuple[float, float]] = field(default_factory=list)
 
     def command(self, port: int) -> list[str]:
-        return [*self.launcher, sys.executable, WORKER, str(port), self.name, str(STEPS), *self.kind]
+        return [
+            *self.launcher,
+            sys.executable,
+            WORKER,
+            str(port),
+            self.name,
+            str(STEPS),
+            *self.kind,
+        ]
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """One training process of `keras_fit.py`: fits an epoch whenever it is told to.
 
-    python keras_worker.py PORT NAME STEPS [tensorboard | profiler]
+python keras_worker.py PORT NAME STEPS [tensorboard | profiler]
 """
 
 from __future__ import annotations

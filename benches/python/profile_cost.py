@@ -54,7 +54,9 @@ def main() -> None:
         blocks, epochs, report = train(Path(folder))
     walls, cpus = ratios(blocks, epochs, 1), ratios(blocks, epochs, 2)
     cost = report["profile"]["cost"]
-    print(f"{len(walls)} pairs of blocks of {SECONDS:g} s, sampler on and off, in one process of 1 thread")
+    print(
+        f"{len(walls)} pairs of blocks of {SECONDS:g} s, sampler on and off, in one process of 1 thread"
+    )
     show("wall time of the steps, on / off", walls)
     show("CPU time of the steps, on / off", cpus)
     # It was stopped half of the time.

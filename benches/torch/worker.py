@@ -36,8 +36,12 @@ class Transformer(nn.Module):
     def __init__(self, length: int) -> None:
         super().__init__()
         self.tokens, self.places = nn.Embedding(VOCABULARY, 128), nn.Embedding(length, 128)
-        layer = nn.TransformerEncoderLayer(128, 4, 512, dropout=0.0, norm_first=True, batch_first=True)
-        self.blocks = nn.TransformerEncoder(layer, 4, norm=nn.LayerNorm(128), enable_nested_tensor=False)
+        layer = nn.TransformerEncoderLayer(
+            128, 4, 512, dropout=0.0, norm_first=True, batch_first=True
+        )
+        self.blocks = nn.TransformerEncoder(
+            layer, 4, norm=nn.LayerNorm(128), enable_nested_tensor=False
+        )
         self.mask = nn.Transformer.generate_square_subsequent_mask(length)
         self.dense = nn.Linear(128, VOCABULARY)
 
@@ -67,14 +71,20 @@ class Workload:
             patterns = torch.rand(CLASSES, 1, SIDE, SIDE)
             self.x = patterns[self.y] + 0.3 * torch.randn(rows, 1, SIDE, SIDE)
             self.network = nn.Sequential(
-                nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * 13 * 13, CLASSES)
+                nn.Conv2d(1, 32, 3),
+                nn.ReLU(),
+                nn.MaxPool2d(2),
+                nn.Flatten(),
+                nn.Linear(32 * 13 * 13, CLASSES),
             )
             self.optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-3)
         elif model in RECURRENT or model == "transformer":
             length = 64 if model == "transformer" else 50
             tokens = torch.randint(0, VOCABULARY, (rows, length + 1))
             self.x, self.y = tokens[:, :-1], tokens[:, 1:]
-            self.network = Transformer(length) if model == "transformer" else Recurrent(RECURRENT[model])
+            self.network = (
+                Transformer(length) if model == "transformer" else Recurrent(RECURRENT[model])
+            )
             self.optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-3)
         else:
             raise ValueError(f"unknown model {model!r}")
@@ -97,7 +107,12 @@ class Workload:
 
 def main() -> None:
     torch.set_num_threads(1)
-    print(json.dumps({"engine": f"torch {torch.__version__} eager", "threads": torch.get_num_threads()}), flush=True)
+    print(
+        json.dumps(
+            {"engine": f"torch {torch.__version__} eager", "threads": torch.get_num_threads()}
+        ),
+        flush=True,
+    )
     workloads: dict[str, Workload] = {}
     for line in sys.stdin:
         request = json.loads(line)
@@ -108,7 +123,11 @@ def main() -> None:
         wall, cpu = time.perf_counter(), time.process_time()
         for _ in range(request["epochs"]):
             loss = workload.epoch()
-        answer = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu, "loss": loss}
+        answer = {
+            "wall_s": time.perf_counter() - wall,
+            "cpu_s": time.process_time() - cpu,
+            "loss": loss,
+        }
         print(json.dumps(answer), flush=True)
 
 

@@ -131,7 +131,9 @@ def is_wrapped() -> bool:
     return here.rounds is not None and not here.rounds.is_ours
 
 
-def given(name: str, at: int, args: tuple[Any, ...], kwargs: dict[str, Any], otherwise: Any = None) -> Any:
+def given(
+    name: str, at: int, args: tuple[Any, ...], kwargs: dict[str, Any], otherwise: Any = None
+) -> Any:
     """An argument by its name or place."""
     return kwargs.get(name, args[at] if len(args) > at else otherwise)
 

@@ -128,7 +128,7 @@ def _variables(targets: list[dis.Instruction]) -> tuple[str, ...]:
 
 def enclosing(frame: FrameType | None) -> list[tuple[int, FrameType, Loop]]:
     """The loops the calling frames stand in, from the innermost, with how many callers up each is."""
-    found = []
+    found: list[tuple[int, FrameType, Loop]] = []
     for callers_up in range(MOST_FRAMES):
         if frame is None:
             break
@@ -246,7 +246,7 @@ def _value(frame: FrameType, name: str | None) -> Any:
 
     An identity is no number: it does not say whether a loop's variable went back.
     """
-    variables = frame.f_locals
+    variables: Any = frame.f_locals
     value = variables.get(name)
     _let_go(frame, variables)
     return value if type(value) in (int, str, float) else (id(value),)

@@ -43,16 +43,57 @@ class Plan:
 
 
 EPOCH_NAMES = frozenset(
-    "epochs num_epochs n_epochs nb_epochs nb_epoch max_epochs total_epochs num_train_epochs train_epochs "
-    "training_epochs".split()
+    [
+        "epochs",
+        "num_epochs",
+        "n_epochs",
+        "nb_epochs",
+        "nb_epoch",
+        "max_epochs",
+        "total_epochs",
+        "num_train_epochs",
+        "train_epochs",
+        "training_epochs",
+    ]
 )
 STEP_NAMES = frozenset(
-    "max_steps max_iters max_iterations num_steps num_iters num_iterations num_train_steps max_train_steps "
-    "total_steps total_iters train_steps training_steps n_iter n_iters n_iterations".split()
+    [
+        "max_steps",
+        "max_iters",
+        "max_iterations",
+        "num_steps",
+        "num_iters",
+        "num_iterations",
+        "num_train_steps",
+        "max_train_steps",
+        "total_steps",
+        "total_iters",
+        "train_steps",
+        "training_steps",
+        "n_iter",
+        "n_iters",
+        "n_iterations",
+    ]
 )
 # Objects that hold settings.
 HOLDERS = frozenset(
-    "args opt opts options flags config conf cfg hparams hp params settings training_args self trainer".split()
+    [
+        "args",
+        "opt",
+        "opts",
+        "options",
+        "flags",
+        "config",
+        "conf",
+        "cfg",
+        "hparams",
+        "hp",
+        "params",
+        "settings",
+        "training_args",
+        "self",
+        "trainer",
+    ]
 )
 
 # A turn of such a loop is a move in an environment, which need not be an update.
@@ -136,7 +177,8 @@ def _turns(running: _Running) -> Found | None:
     limits = [
         limit
         for limit in _limits(running)
-        if counter_name(limit.counter) == own or _loops._EPOCH_NAME.search(counter_name(limit.counter))
+        if counter_name(limit.counter) == own
+        or _loops._EPOCH_NAME.search(counter_name(limit.counter))
     ]
     return _by_condition(limits, running, running)
 
@@ -309,7 +351,7 @@ def _offset(op: Op) -> int:
 
 _RETURNS = frozenset({"RETURN_VALUE", "RETURN_CONST"})
 _ENDS = _RETURNS | frozenset(
-    "JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT RAISE_VARARGS RERAISE".split()
+    ["JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "RAISE_VARARGS", "RERAISE"]
 )
 
 
@@ -332,7 +374,9 @@ def _length(running: _Running, over: Expression, is_variable: bool = True) -> Fo
     if isinstance(over, Call):
         given = [*over.arguments, *over.named.values()]
         if over.name in _RANGES:
-            return _range(running, over, is_variable), f"range({', '.join(map(str, over.arguments))})"
+            return _range(
+                running, over, is_variable
+            ), f"range({', '.join(map(str, over.arguments))})"
         if over.name in _WRAPPERS and given:
             # What is enumerated is not what the loop's variable is.
             return _length(running, given[0], is_variable and over.name != "enumerate")
@@ -452,9 +496,16 @@ def _counting(limit: _Limit, inner: _Running, outer: _Running) -> tuple[int, int
     if len(found) != 1 or not inner.loop.encloses(found[0][1].offset):
         raise _Unsure  # Set anew somewhere, or not once a turn.
     index, op = found[0]
-    end = index - 1 if op.name == "STORE_ATTR" else index  # An attribute's owner is swapped to the top.
+    end = (
+        index - 1 if op.name == "STORE_ATTR" else index
+    )  # An attribute's owner is swapped to the top.
     read, amount, add = inner.ops[end - 3 : end]
-    if add.name != "BINARY_OP" or add.value != "+" or amount.name != "LOAD_CONST" or read.value != name:
+    if (
+        add.name != "BINARY_OP"
+        or add.value != "+"
+        or amount.name != "LOAD_CONST"
+        or read.value != name
+    ):
         raise _Unsure
     return op.offset, _sane(amount.value)
 
@@ -513,7 +564,8 @@ def _call(expression: Call, variables: dict[str, Any]) -> Any:
     """`int`, `len`, `min` and `max` of plain values."""
     if not isinstance(expression.function, Name) or expression.named:
         raise _Unsure
-    name, known = expression.function.name, {"int": int, "len": len, "min": min, "max": max}
+    known: dict[str, Any] = {"int": int, "len": len, "min": min, "max": max}
+    name = expression.function.name
     given = [_value(argument, variables) for argument in expression.arguments]
     kinds = _SIZED if name == "len" else (int, float)
     if variables.get(name, known.get(name)) is not known.get(name) or not given:
@@ -543,7 +595,11 @@ def _by_name(frame: FrameType | None, names: frozenset[str]) -> Found | None:
 def _scopes(frame: FrameType) -> Iterator[dict[str, Any]]:
     """The variables a frame sees that may tell, from its own to its module's."""
     code = frame.f_code
-    own = {name for name in (*code.co_varnames, *code.co_freevars, *code.co_cellvars) if _may_tell(name)}
+    own = {
+        name
+        for name in (*code.co_varnames, *code.co_freevars, *code.co_cellvars)
+        if _may_tell(name)
+    }
     if code.co_flags & CO_OPTIMIZED:
         yield _values.own_variables(frame, own)
     yield {name: value for name, value in list(frame.f_globals.items()) if _may_tell(name)}
@@ -592,4 +648,8 @@ def _stored_in_loops(frame: FrameType) -> set[str]:
     if not loops:
         return set()
     running = _Running(frame, loops[-1])
-    return {op.value for _, op in running.inside() if op.name.startswith("STORE_") and type(op.value) is str}
+    return {
+        op.value
+        for _, op in running.inside()
+        if op.name.startswith("STORE_") and type(op.value) is str
+    }

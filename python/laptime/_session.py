@@ -126,7 +126,9 @@ def _start(settings: Settings) -> bool:
 
 
 def _options(settings: Settings) -> dict[str, object]:
-    command = [os.path.basename(sys.orig_argv[0]), *sys.orig_argv[1:]] if sys.orig_argv else sys.argv
+    command = (
+        [os.path.basename(sys.orig_argv[0]), *sys.orig_argv[1:]] if sys.orig_argv else sys.argv
+    )
     return {"dir": settings.dir, "name": settings.name, "command": list(command)}
 
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from . import _frameworks, _guard, _loops, _native, _plan, _session
 
-
 # A pass of more steps is no epoch but a way to say "for ever": at 10 ms a step it would take over a day.
 _MOST_STEPS = 10_000_000
 
@@ -166,7 +165,9 @@ class Training:
         self.plan_seen = True
         around = self._around_birth()
         plan = (
-            _plan.of_epochs(frame, self.place, around) if in_epochs else _plan.of_steps(frame, around)
+            _plan.of_epochs(frame, self.place, around)
+            if in_epochs
+            else _plan.of_steps(frame, around)
         )
         if plan is not None:
             _native.fit_update(
@@ -260,7 +261,9 @@ class Training:
         data = self.loader_facts.get(loader, {}) if loader is not None else {}
         self.endless = data.get("steps_per_epoch", 0) > _MOST_STEPS
         if self.endless:
-            data = {key: value for key, value in data.items() if key not in ("rows", "steps_per_epoch")}
+            data = {
+                key: value for key, value in data.items() if key not in ("rows", "steps_per_epoch")
+            }
         counts_rows = "rows" not in data and _frameworks.counts_rows(facts.get("framework"))
         _native.begin_training(optimizer, facts | data, counts_rows)
         self.fit_began = _native.now()

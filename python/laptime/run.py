@@ -97,9 +97,9 @@ class Summary:
 def summary() -> Summary:
     """What is recorded of this process' run so far, without ending it.
 
-        laptime.summary()           # the last line of a notebook's cell shows it
-        print(laptime.summary())    # in a script
-        laptime.summary().run       # the numbers: fits, epochs, ledger
+    laptime.summary()           # the last line of a notebook's cell shows it
+    print(laptime.summary())    # in a script
+    laptime.summary().run       # the numbers: fits, epochs, ledger
     """
     import json
 

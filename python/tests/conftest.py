@@ -11,10 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 import laptime
-
+import pytest
 
 # How long a script really slept, told by its own clock: a busy machine oversleeps.
 #

@@ -65,7 +65,9 @@ class Environment:
     def add_laptime(self) -> Path:
         """Gives it laptime as it is installed here, with its command."""
         package = self.packages / "laptime"
-        shutil.copytree(PACKAGE, package, copy_function=_link, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            PACKAGE, package, copy_function=_link, ignore=shutil.ignore_patterns("__pycache__")
+        )
         command = self.python.parent / "laptime"
         source = "import sys\nfrom laptime.__main__ import main\nsys.exit(main())\n"
         command.write_text(f"#!{self.python}\n{source}")

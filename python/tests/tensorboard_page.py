@@ -36,7 +36,16 @@ PATIENCE = 60.0
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """A TensorBoard server of a folder, on this machine alone; gives its address."""
-    words = ["--logdir", str(folder), "--host", "127.0.0.1", "--port", "0", "--reload_interval", "1"]
+    words = [
+        "--logdir",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--reload_interval",
+        "1",
+    ]
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER, *words],
         stderr=subprocess.PIPE,

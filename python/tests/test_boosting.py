@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import laptime
 import pytest
 from installs import clean
 from side_by_side import check_same, run
-
-import laptime
 
 LAPTIME = str(Path(sys.executable).parent / "laptime")
 
@@ -79,7 +78,9 @@ LIBRARIES = {
         ],
     ),
     "lightgbm": Library(LIGHTGBM, [("lightgbm.train", 11, 11), ("LGBMClassifier", 9, 9)]),
-    "catboost": Library(CATBOOST, [("CatBoost", 11, 11), ("CatBoostClassifier", 5, 50)], evaluates=False),
+    "catboost": Library(
+        CATBOOST, [("CatBoost", 11, 11), ("CatBoostClassifier", 5, 50)], evaluates=False
+    ),
 }
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import laptime
 import pytest
 from installs import clean
 from side_by_side import check_same, run
-
-import laptime
 
 LAPTIME = str(Path(sys.executable).parent / "laptime")
 
@@ -135,9 +134,7 @@ BROKEN = {
     ),
     "sklearn": Broken("sklearn.base", SEALED, "BaseEstimator.fit", SKLEARN, fits=0),
     "jax": Broken("jax", "del module.block_until_ready", "jax.block_until_ready", JAX),
-    "xgboost": Broken(
-        "xgboost", "del module.training", "xgboost.train", XGBOOST, fits=0
-    ),
+    "xgboost": Broken("xgboost", "del module.training", "xgboost.train", XGBOOST, fits=0),
     "lightgbm": Broken(
         "lightgbm", "del module.Booster.eval_valid", "lightgbm.Booster.eval_valid", LIGHTGBM
     ),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import pickle
 
+import laptime
 import pytest
 from conftest import Script, closes
-
-import laptime
 
 
 def test_nested_stages_own_their_time_alone(script: Script) -> None:

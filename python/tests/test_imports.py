@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import laptime
 import pytest
 from installs import ESTIMATORS, clean
 from side_by_side import run
-
-import laptime
 
 LAPTIME = str(Path(sys.executable).parent / "laptime")
 

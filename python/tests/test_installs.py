@@ -9,11 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import laptime
 import pytest
 from installs import CARGO, PACKAGE, ROOT, TRAINING, Environment, clean, other_python, venv
 from side_by_side import Ending, both, check_same, run
-
-import laptime
 
 HOOK = PACKAGE / "_hook" / "sitecustomize.py"
 
@@ -45,7 +44,9 @@ def trained(folder: Path, environment: Environment, command: Path, **variables: 
     assert "found" not in bare.stdout
     recorded = laptime.load(dir=folder / ".laptime")
     assert [fit["framework"] for fit in recorded.fits] == ["sklearn", "sklearn"], hooked.stderr
-    assert sum(row["seconds"] for row in recorded.ledger) == pytest.approx(recorded.wall_s, rel=1e-3)
+    assert sum(row["seconds"] for row in recorded.ledger) == pytest.approx(
+        recorded.wall_s, rel=1e-3
+    )
     return recorded
 
 
@@ -254,7 +255,11 @@ def test_through_a_launcher(tool: Path, tmp_path: Path, launcher: str) -> None:
         "bash": ["bash", "-c", f"cd . && {script.python} train; echo over"],
         "env": ["env", "A=1", str(script.python), "train"],
         "shebang": [str(path)],
-        "python": [str(other_python("3.13")), "-c", f"import subprocess; subprocess.run(['{path}'])"],
+        "python": [
+            str(other_python("3.13")),
+            "-c",
+            f"import subprocess; subprocess.run(['{path}'])",
+        ],
     }[launcher]
     check_same(*watch(tool, words, tmp_path))
     assert len(laptime.load(dir=tmp_path / ".laptime").fits) == 2
@@ -325,7 +330,10 @@ def test_an_older_python_runs_as_ever(tool: Path, tmp_path: Path, version: str) 
     [
         ("sys.implementation.name = 'pypy'", "misfit\tPYTHON\timplementation\tpypy"),
         ("sys.abiflags = 't'", "misfit\tPYTHON\tfree_threaded\t3.11"),
-        ("os.environ['LAPTIME_PLATFORM'] = 'm68k-linux-gnu'", "no_package\tPYTHON\tx86_64-linux-gnu"),
+        (
+            "os.environ['LAPTIME_PLATFORM'] = 'm68k-linux-gnu'",
+            "no_package\tPYTHON\tx86_64-linux-gnu",
+        ),
     ],
 )
 def test_an_interpreter_that_cannot_load_the_package_says_which(

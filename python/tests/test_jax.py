@@ -7,11 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import laptime
 import pytest
 from installs import clean
 from side_by_side import check_same, run
-
-import laptime
 
 pytest.importorskip("jax")
 
@@ -125,6 +124,8 @@ def test_jitted_functions_of_flax_are_steps(tmp_path: Path) -> None:
 
 
 def test_an_error_in_a_jitted_function_reads_as_without_hooks(tmp_path: Path) -> None:
-    broken = "@jax.jit\ndef train_step(x):\n    return jax.grad(lambda x: x @ jnp.ones((7, 7)))(x)\n"
+    broken = (
+        "@jax.jit\ndef train_step(x):\n    return jax.grad(lambda x: x @ jnp.ones((7, 7)))(x)\n"
+    )
     report = watch(broken + "for step in range(3):\n    train_step(jnp.zeros((4, 4)))\n", tmp_path)
     assert report["run"]["status"] == "failed"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import laptime
 from installs import clean
 from side_by_side import check_same, run
-
-import laptime
 
 LAPTIME = str(Path(sys.executable).parent / "laptime")
 FOLDER = Path(__file__).parent / "made_up"
@@ -41,4 +40,7 @@ def test_a_made_up_framework_has_fits_epochs_and_steps(tmp_path: Path) -> None:
 def test_hooks_that_cannot_be_imported_are_named_and_the_script_goes_on(tmp_path: Path) -> None:
     report, summary = _watch(tmp_path, "tinynet no_such_hooks, broken, tinynet tinynet_hooks")
     assert len(report["fits"]) == 1
-    assert "the hook of tinynet is off (ModuleNotFoundError: No module named 'no_such_hooks')" in summary
+    assert (
+        "the hook of tinynet is off (ModuleNotFoundError: No module named 'no_such_hooks')"
+        in summary
+    )

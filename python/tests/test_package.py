@@ -8,10 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import laptime
 import pytest
 from conftest import Script
-
-import laptime
 from laptime import _native
 
 ROOT = Path(laptime.__file__).parent
@@ -28,7 +27,9 @@ print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 """
     times = []
     for _ in range(5):
-        done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", source], capture_output=True, text=True, check=True
+        )
         seconds, modules = done.stdout.splitlines()
         times.append(float(seconds))
     assert min(times) <= 0.030, times

@@ -6,11 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from test_profile import OTHER_PYTHONS
-
 import laptime
+import pytest
 from laptime import _plan
+from test_profile import OTHER_PYTHONS
 
 CASES = Path(__file__).with_name("plan_cases.py")
 

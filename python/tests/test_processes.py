@@ -6,10 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import laptime
 import pytest
 from conftest import Script, closes
-
-import laptime
 
 WORKERS = """
 import laptime, multiprocessing, os, sys, time

@@ -201,7 +201,9 @@ def test_collapsed_stacks_are_frames_and_a_number_a_line(planted: Path) -> None:
 def test_what_cannot_be_exported_is_refused_with_a_hint(planted: Path, tmp_path: Path) -> None:
     unknown = report(planted, "--export", "flames", "x")
     assert unknown.returncode == 2 and "speedscope" in unknown.stderr
-    subprocess.run([*LAPTIME, "run", "-q", "true"], env=environment(tmp_path), cwd=tmp_path, check=True)
+    subprocess.run(
+        [*LAPTIME, "run", "-q", "true"], env=environment(tmp_path), cwd=tmp_path, check=True
+    )
     without = report(tmp_path, "--export", "collapsed", "-")
     assert without.returncode == 2 and "hint: laptime run --profile" in without.stderr
 
@@ -220,7 +222,11 @@ def test_a_command_ends_and_prints_as_without_a_profile(how: str, tmp_path: Path
     words = [sys.executable, "-c", source]
     bare = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     done = profiled(tmp_path, *words, run=["-q"])
-    assert (done.returncode, done.stdout, done.stderr) == (bare.returncode, bare.stdout, bare.stderr)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        bare.returncode,
+        bare.stdout,
+        bare.stderr,
+    )
     assert done.returncode == code
     assert profile_of(tmp_path)["samples"] >= 0
 
@@ -251,8 +257,12 @@ def test_what_was_sampled_before_a_kill_of_laptime_is_kept(tmp_path: Path) -> No
         busy()
     """
     command = [*LAPTIME, "run", "--profile", "--", sys.executable, script(tmp_path, source)]
-    started = subprocess.Popen(command, env=environment(tmp_path), cwd=tmp_path, stderr=subprocess.DEVNULL)
-    while not (profile := list(tmp_path.glob("runs/2*/*.ltprof"))) or profile[0].stat().st_size < 1000:
+    started = subprocess.Popen(
+        command, env=environment(tmp_path), cwd=tmp_path, stderr=subprocess.DEVNULL
+    )
+    while (
+        not (profile := list(tmp_path.glob("runs/2*/*.ltprof"))) or profile[0].stat().st_size < 1000
+    ):
         time.sleep(0.05)
     started.kill()
     started.wait()
@@ -289,7 +299,9 @@ def test_threads_are_told_apart_from_the_one_that_records(tmp_path: Path) -> Non
 def test_a_command_without_python_gets_a_clear_word(tmp_path: Path) -> None:
     done = profiled(tmp_path, "sleep", "0.2")
     assert done.returncode == 0
-    assert "cannot tell hot functions, because no Python process was found" in " ".join(done.stderr.split())
+    assert "cannot tell hot functions, because no Python process was found" in " ".join(
+        done.stderr.split()
+    )
     assert profile_of(tmp_path)["troubles"] == [{"what": "no_python"}]
 
 
@@ -309,7 +321,9 @@ def without_the_right_to_trace() -> None:
 
 
 def test_where_memory_may_not_be_read_the_run_goes_on_and_says_why(tmp_path: Path) -> None:
-    done = profiled(tmp_path, sys.executable, "-c", FORBIDDEN, preexec_fn=without_the_right_to_trace)
+    done = profiled(
+        tmp_path, sys.executable, "-c", FORBIDDEN, preexec_fn=without_the_right_to_trace
+    )
     assert (done.returncode, done.stdout) == (0, "untouched\n"), done.stderr
     told = " ".join(done.stderr.split())
     assert "cannot tell the hot functions of process" in told and "SYS_PTRACE" in told
@@ -320,7 +334,10 @@ def other_pythons() -> dict[str, str]:
     found = {}
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for version in ("3.12", "3.13"):
-        candidates = [*sorted(root.glob(f"versions/{version}.*/bin/python")), shutil.which(f"python{version}")]
+        candidates = [
+            *sorted(root.glob(f"versions/{version}.*/bin/python")),
+            shutil.which(f"python{version}"),
+        ]
         works = (str(path) for path in candidates if path is not None and runs(str(path)))
         if first := next(works, None):
             found[version] = first
@@ -328,7 +345,9 @@ def other_pythons() -> dict[str, str]:
 
 
 def runs(python: str) -> bool:
-    return subprocess.run([python, "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    return (
+        subprocess.run([python, "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    )
 
 
 OTHER_PYTHONS = other_pythons()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import laptime
 import pytest
 from conftest import Script
-
-import laptime
 from laptime import _native
 from laptime._settings import settings
 

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import laptime
 import pytest
 from installs import clean
 from side_by_side import check_same, run
-
-import laptime
 
 pytest.importorskip("sklearn")
 
@@ -51,7 +50,10 @@ print(model.fit(rows, labels).score(rows, labels))
         tmp_path,
     )
     (fit,) = report["fits"]
-    assert fit["label"] == "Pipeline(StandardScaler, PolynomialFeatures, LogisticRegression)"[:59] + "…"
+    assert (
+        fit["label"]
+        == "Pipeline(StandardScaler, PolynomialFeatures, LogisticRegression)"[:59] + "…"
+    )
     assert {"StandardScaler", "PolynomialFeatures", "LogisticRegression"} <= set(fit["stages"])
     assert fit["rows"] == 200
     assert fit["settings"]["max_iter"] == "77" and int(fit["settings"]["iterations"]) > 0
@@ -70,7 +72,9 @@ print(cross_val_score(LogisticRegression(), rows, labels, cv=4).mean())
         tmp_path,
     )
     labels = ["GridSearchCV", "RandomizedSearchCV", "cross_validate"]
-    assert [fit["label"] for fit in report["fits"]] == [f"{name}(LogisticRegression)" for name in labels]
+    assert [fit["label"] for fit in report["fits"]] == [
+        f"{name}(LogisticRegression)" for name in labels
+    ]
     grid, random, cross = (set(fit["stages"]) for fit in report["fits"])
     assert {"C=0.1", "C=1", "refit", "evaluate"} <= grid and "LogisticRegression" not in grid
     assert {"C=0.1", "C=1", "evaluate"} <= random and "refit" not in random

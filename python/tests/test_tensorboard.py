@@ -102,7 +102,9 @@ def until(there: Callable[[], bool]) -> None:
 
 def steps(folder: Path, fit: int) -> set[int]:
     """The epochs that are there of a fit."""
-    of_fit = [path for path in event_files.fit_folders(folder) if path.name.startswith(f"fit-{fit + 1}")]
+    of_fit = [
+        path for path in event_files.fit_folders(folder) if path.name.startswith(f"fit-{fit + 1}")
+    ]
     return {step for path in of_fit for _, step in event_files.points(path)}
 
 
@@ -153,5 +155,7 @@ def test_a_trained_reference_model_is_on_the_board(tmp_path: Path) -> None:
         read = event_files.points(folder)
         assert equal_live(read, event_files.expected(document, fit))
         tags = {tag for tag, _ in read}
-        told = "epoch_time_s evaluate_s samples_per_s data_wait_share time_left_s loss stage/forward_s"
+        told = (
+            "epoch_time_s evaluate_s samples_per_s data_wait_share time_left_s loss stage/forward_s"
+        )
         assert {f"laptime/{name}" for name in told.split()} <= tags

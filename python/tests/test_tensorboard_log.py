@@ -55,7 +55,9 @@ print(json.dumps(writer.points))
     assert equal_live(read, told) and len({step for _, step in told}) == 3
 
 
-def test_a_second_fit_of_one_writer_has_tags_of_its_own_and_a_second_writer_has_not(script: Script) -> None:
+def test_a_second_fit_of_one_writer_has_tags_of_its_own_and_a_second_writer_has_not(
+    script: Script,
+) -> None:
     done = script(
         KEEPING_WRITER
         + """

@@ -182,7 +182,9 @@ def test_a_script_that(folder: Path, name: str) -> None:
 def test_a_script_that_is_sent(folder: Path, number: signal.Signals) -> None:
     (folder / "script.py").write_text(START + "print('ready', flush=True)\ntime.sleep(30)\n")
     words = [sys.executable, "script.py"]
-    check_same(ended_by(number, words, folder), ended_by(number, [LAPTIME, "run", "--", *words], folder))
+    check_same(
+        ended_by(number, words, folder), ended_by(number, [LAPTIME, "run", "--", *words], folder)
+    )
 
 
 def ended_by(number: signal.Signals, words: list[str], folder: Path) -> Ending:

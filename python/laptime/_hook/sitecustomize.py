@@ -317,7 +317,9 @@ def log_version(folder):
     from _imp import extension_suffixes
 
     try:
-        if not any(os.path.exists(os.path.join(folder, "_native" + end)) for end in extension_suffixes()):
+        if not any(
+            os.path.exists(os.path.join(folder, "_native" + end)) for end in extension_suffixes()
+        ):
             return None
         with open(os.path.join(folder, "_log_version")) as file:
             return file.read().strip() or None
@@ -335,7 +337,9 @@ def install():
     package = Package(folder) if folder and not foreign else None
     if package is not None:
         sys.meta_path.append(package)
-    if is_on(os.environ.get("LAPTIME_DISABLED", "")) or not is_on(os.environ.get("LAPTIME_HOOKS", "1")):
+    if is_on(os.environ.get("LAPTIME_DISABLED", "")) or not is_on(
+        os.environ.get("LAPTIME_HOOKS", "1")
+    ):
         return None
     sys.meta_path.insert(0, Watch(package))
     report("ready", sys.executable or "")

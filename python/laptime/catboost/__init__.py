@@ -51,7 +51,9 @@ def _turn(rounds: Rounds) -> None:
 
 
 def _make_train(original: Callable[..., Any]) -> Callable[..., Any]:
-    def _train(self: Any, train_pool: Any, test_pool: Any, params: Any, *args: Any, **kwargs: Any) -> Any:
+    def _train(
+        self: Any, train_pool: Any, test_pool: Any, params: Any, *args: Any, **kwargs: Any
+    ) -> Any:
         rounds = _begin(self, train_pool, params, sys._getframe().f_back)
         watched = params if rounds is None else _with_callback(params, rounds) or params
         try:
@@ -77,7 +79,9 @@ def _begin(model: Any, pool: Any, params: dict[str, Any], frame: FrameType | Non
         "framework_version": catboost.__version__,
         "device": str(params.get("task_type") or "cpu").lower(),
         "rows": pool.num_row(),
-        "objective": params.get("loss_function") if isinstance(params.get("loss_function"), str) else None,
+        "objective": params.get("loss_function")
+        if isinstance(params.get("loss_function"), str)
+        else None,
     }
     if rounds.is_ours:
         facts["label"] = type(model).__name__

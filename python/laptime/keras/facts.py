@@ -64,7 +64,7 @@ def is_compiled(model: Any) -> bool:
 def learning_facts(optimizer: Any) -> dict[str, Any]:
     """The optimizer's kind, and its rate where that is a number."""
     facts: dict[str, Any] = {"optimizer": type(optimizer).__name__}
-    rate = getattr(optimizer, "_learning_rate", None)
+    rate: Any = getattr(optimizer, "_learning_rate", None)
     if hasattr(rate, "numpy"):
         facts["lr"] = f"{float(rate.numpy()):g}"
     return facts

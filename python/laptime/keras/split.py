@@ -59,7 +59,8 @@ class Split:
 
         from ..tensorflow.data import iterator_type, plain_next
 
-        if type(iterator) is not iterator_type():
+        kind: Any = type(iterator)
+        if kind is not iterator_type():
             return None
         self.next = plain_next()
         original = self.original

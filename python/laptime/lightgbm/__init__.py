@@ -13,10 +13,19 @@ from .. import _boosting, _frameworks, _guard
 _attached = False
 
 # Settings that beat `num_boost_round`, by all their names.
-_ROUNDS = (
-    "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds nrounds num_boost_round "
-    "n_estimators max_iter"
-).split()
+_ROUNDS = [
+    "num_iterations",
+    "num_iteration",
+    "n_iter",
+    "num_tree",
+    "num_trees",
+    "num_round",
+    "num_rounds",
+    "nrounds",
+    "num_boost_round",
+    "n_estimators",
+    "max_iter",
+]
 
 
 def attach() -> None:

@@ -61,7 +61,10 @@ def _hook_searches() -> None:
     for name in searches.VALIDATIONS:
         if hasattr(validation, name):
             _guard.replace(validation, name, searches.make_validation)
-    for name, make in (("_fit_and_score", searches.make_candidate), ("_score", searches.make_score)):
+    for name, make in (
+        ("_fit_and_score", searches.make_candidate),
+        ("_score", searches.make_score),
+    ):
         _replace_in_both(validation, search, name, make)
 
 

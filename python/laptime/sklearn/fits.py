@@ -190,5 +190,7 @@ def _steps(estimator: Any) -> list[tuple[Any, Any]]:
 
 
 def _pairs(steps: Any) -> list[tuple[Any, Any]]:
-    is_pairs = isinstance(steps, list) and all(isinstance(one, tuple) and len(one) == 2 for one in steps)
+    is_pairs = isinstance(steps, list) and all(
+        isinstance(one, tuple) and len(one) == 2 for one in steps
+    )
     return steps if is_pairs else []

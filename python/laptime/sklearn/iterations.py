@@ -23,10 +23,10 @@ _here = _Here()
 def facts(estimator: Any) -> dict[str, Any]:
     """How many iterations an estimator made and may make; of a pipeline its last step, of a search its best."""
     seen = _innermost(estimator)
-    made = getattr(seen, "n_iter_", None)
+    made: Any = getattr(seen, "n_iter_", None)
     made = max(made) if hasattr(made, "__len__") and len(made) else made
     most = getattr(seen, "max_iter", None)
-    found = {"iterations": made, "max_iter": most}
+    found: dict[str, Any] = {"iterations": made, "max_iter": most}
     return {key: int(value) for key, value in found.items() if _is_count(value)}
 
 

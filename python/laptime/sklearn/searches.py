@@ -77,7 +77,9 @@ def make_candidate(original: Callable[..., Any]) -> Callable[..., Any]:
 @_guard.safely
 def _begin_candidate(parameters: dict[str, Any], progress: Any) -> int:
     number = progress[0] + 1 if isinstance(progress, tuple) else 1
-    name = ", ".join(f"{key.rpartition('__')[2]}={_short(value)}" for key, value in parameters.items())
+    name = ", ".join(
+        f"{key.rpartition('__')[2]}={_short(value)}" for key, value in parameters.items()
+    )
     name = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
     row = _native.stage_id(name if number <= _MOST_ROWS else "other candidates")
     fits.here.in_candidate = True
@@ -89,7 +91,11 @@ def _short(value: Any) -> str:
     """A setting in few words; an object of the user's is its class."""
     if isinstance(value, float):
         return f"{value:.4g}"
-    return str(value) if isinstance(value, (bool, int, str, tuple, type(None))) else type(value).__name__
+    return (
+        str(value)
+        if isinstance(value, (bool, int, str, tuple, type(None)))
+        else type(value).__name__
+    )
 
 
 def make_score(original: Callable[..., Any]) -> Callable[..., Any]:

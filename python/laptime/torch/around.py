@@ -11,7 +11,7 @@ from .. import _guard
 
 
 def around(
-    begin: Callable[[], None], end: Callable[[], None]
+    begin: Callable[[], object], end: Callable[[], object]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a function that tells when the original begins and when it ends."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CodeType
+from typing import Any
 
 # Line, end line, column and end column of a call in the original's file.
 Position = tuple[int, int, int, int]
 
 
-def disguise(ours: FunctionType, original: FunctionType, calls: tuple[str, ...]) -> None:
+def disguise(ours: Any, original: Any, calls: tuple[str, ...]) -> None:
     """Lets every line of ours that calls one of these methods read as the original's line that does.
 
     All other lines read as the last of them. An original that is written in another way leaves ours as it is.

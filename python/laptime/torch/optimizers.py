@@ -106,7 +106,10 @@ def attach_around() -> None:
         _guard.replace(clip, name, part)
         if getattr(torch.nn.utils, name, None) is original:
             setattr(torch.nn.utils, name, getattr(clip, name))
-    for schedule in (torch.optim.lr_scheduler.LRScheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+    for schedule in (
+        torch.optim.lr_scheduler.LRScheduler,
+        torch.optim.lr_scheduler.ReduceLROnPlateau,
+    ):
         _guard.replace(schedule, "step", part)
     for name in ("step", "unscale_", "update"):
         _guard.replace(torch.amp.GradScaler, name, part)

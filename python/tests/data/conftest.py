@@ -20,8 +20,19 @@ def ask() -> Ask:
     """Looks at data and gives the document."""
 
     def data(path: Path, *options: str) -> dict[str, Any]:
-        words = [sys.executable, "-m", "laptime", "data", "--json", "--no-disk", *options, str(path)]
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")}
+        words = [
+            sys.executable,
+            "-m",
+            "laptime",
+            "data",
+            "--json",
+            "--no-disk",
+            *options,
+            str(path),
+        ]
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")
+        }
         ended = subprocess.run(words, env=inherited, capture_output=True, text=True, timeout=60)
         assert ended.returncode == 0, ended.stderr
         return json.loads(ended.stdout)

@@ -33,7 +33,9 @@ with open(f"/proc/{child.pid}/io") as file:
     print(next(line for line in file if line.startswith("rchar")).split()[1])
 sys.exit(child.wait())
 """
-    ended = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=folder)
+    ended = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=folder
+    )
     assert ended.returncode == 0, ended.stderr
     return int(ended.stdout)
 
@@ -48,12 +50,26 @@ def test_an_epoch_of_laptime_train_reads_the_file_once(tmp_path: Path, ask: Ask)
     path = tmp_path / "digits.csv"
     path.write_bytes(text.tobytes())
     told = ask(path)["epoch_bytes"]["files"]
-    train = [sys.executable, "-m", "laptime", "train", "linear", "--data", str(path), "--batch", "8192", "--lr", "1e-9"]
+    train = [
+        sys.executable,
+        "-m",
+        "laptime",
+        "train",
+        "linear",
+        "--data",
+        str(path),
+        "--batch",
+        "8192",
+        "--lr",
+        "1e-9",
+    ]
     one, three = (rchar_of([*train, "--epochs", epochs], tmp_path) for epochs in ("1", "3"))
     assert within_two_per_cent((three - one) / 2, told)
 
 
-EPOCH = COUNTED + """
+EPOCH = (
+    COUNTED
+    + """
 import json, os, sys
 from pathlib import Path
 import torch
@@ -80,6 +96,7 @@ moved = sum(batch.nbytes for batch in loader)
 after = counted()
 print(json.dumps({"moved": moved} | {name: after[name] - before[name] for name in after}))
 """
+)
 
 
 def test_an_epoch_of_a_torch_loader_reads_and_moves_what_was_told(tmp_path: Path, ask: Ask) -> None:
@@ -92,7 +109,9 @@ def test_an_epoch_of_a_torch_loader_reads_and_moves_what_was_told(tmp_path: Path
         made = image.fromarray(pixels.integers(0, 255, (160, 160, 3), dtype="uint8"))
         made.save(folder / f"{index}.jpg", quality=80)
     told = ask(tmp_path / "images")["epoch_bytes"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")
+    }
     words = [sys.executable, "-c", EPOCH, str(tmp_path / "images")]
     ended = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=100)
     assert ended.returncode == 0, ended.stderr

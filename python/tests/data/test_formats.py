@@ -23,17 +23,27 @@ def table() -> pyarrow.Table:
         {
             "id": numpy.arange(ROWS),
             "weight": numbers.normal(size=ROWS).astype("float32"),
-            "kind": pyarrow.array(numbers.integers(0, 5, ROWS)).cast(pyarrow.string()).dictionary_encode(),
+            "kind": pyarrow.array(numbers.integers(0, 5, ROWS))
+            .cast(pyarrow.string())
+            .dictionary_encode(),
             "text": [f"row number {row}" for row in range(ROWS)],
             "present": [None if row % 3 else row for row in range(ROWS)],
-            "vector": pyarrow.FixedSizeListArray.from_arrays(numbers.normal(size=ROWS * 8).astype("float32"), 8),
+            "vector": pyarrow.FixedSizeListArray.from_arrays(
+                numbers.normal(size=ROWS * 8).astype("float32"), 8
+            ),
             "nested": [{"a": float(row), "b": [row, row + 1]} for row in range(ROWS)],
         }
     )
 
 
 def assert_rows(document: dict, rows: int = ROWS) -> None:
-    assert document["samples"] == {"mean": rows, "low": rows, "high": rows, "level": 0.95, "exact": True}
+    assert document["samples"] == {
+        "mean": rows,
+        "low": rows,
+        "high": rows,
+        "level": 0.95,
+        "exact": True,
+    }
     assert document["trouble_count"] == 0, document["troubles"]
 
 
@@ -108,7 +118,10 @@ def test_images_are_measured_by_their_headers(tmp_path: Path, ask: Ask) -> None:
         shape = (height, width) if channels == 1 else (height, width, channels)
         made = image.fromarray(pixels.integers(0, 255, shape, dtype="uint8"), mode)
         (tmp_path / str(index % 4)).mkdir(exist_ok=True)
-        made.save(tmp_path / str(index % 4) / f"{index}.{ending}", **({"progressive": True} if index % 4 == 0 else {}))
+        made.save(
+            tmp_path / str(index % 4) / f"{index}.{ending}",
+            **({"progressive": True} if index % 4 == 0 else {}),
+        )
         decoded += height * width * channels
     document = ask(tmp_path)
     assert_rows(document, 40)
@@ -118,7 +131,9 @@ def test_images_are_measured_by_their_headers(tmp_path: Path, ask: Ask) -> None:
 
 def test_csv_written_by_pandas_with_newlines_in_its_texts(tmp_path: Path, ask: Ask) -> None:
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"text": [f'a "quoted"\nword, {row}' for row in range(5_000)], "x": 1.5, "y": 2})
+    frame = pandas.DataFrame(
+        {"text": [f'a "quoted"\nword, {row}' for row in range(5_000)], "x": 1.5, "y": 2}
+    )
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.to_csv(tmp_path / "b.tsv", index=False, sep="\t")
     frame.to_json(tmp_path / "c.jsonl", orient="records", lines=True)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import laptime
 import pytest
 from side_by_side import Ending, both, run
-
-import laptime
 
 pytest.importorskip("tensorflow")
 

@@ -23,14 +23,23 @@ def test_on_jax_steps_and_epochs_end_when_they_are_computed(tmp_path: Path) -> N
     expected = [
         *[keras_fit(3, 10, 250, **sized, stages=stages)] * 4,
         keras_fit(3, 10, 250, **sized, stages=KERAS | {"device_wait"}),
-        Fit([(5, 250)] * 3, "keras", rows=250, batch=50, parameters=1_050_625, stages={"train_function"}),
+        Fit(
+            [(5, 250)] * 3,
+            "keras",
+            rows=250,
+            batch=50,
+            parameters=1_050_625,
+            stages={"train_function"},
+        ),
     ]
     check(recorded, bare, expected)
     assert recorded.count("evaluate") == 3
     compiled = [fit["compiled_functions"] for fit in recorded.run.fits]
     assert compiled == [["train_function"]] * 3 + [[]] + [["train_function"]] * 2
     # A fit that nobody waits for takes as long as one whose every step is waited for.
-    ran_ahead, waited = (sum(epoch["wall_s"] for epoch in recorded.epochs(fit)[1:]) for fit in (0, 4))
+    ran_ahead, waited = (
+        sum(epoch["wall_s"] for epoch in recorded.epochs(fit)[1:]) for fit in (0, 4)
+    )
     assert ran_ahead > 0.4 * waited
 
 
@@ -43,7 +52,9 @@ def test_every_batch_that_is_trained_on_is_a_step(
     stages = {"train_function"} | (LOOP if backend == "torch" else set())
     expected = [
         Fit([(3, 90)] * 3, "keras", rows=90, batch=30, parameters=33, stages=stages),
-        Fit([(3, 90)] * 2, "keras", rows=90, batch=40, parameters=33, stages=stages | {"data_wait"}),
+        Fit(
+            [(3, 90)] * 2, "keras", rows=90, batch=40, parameters=33, stages=stages | {"data_wait"}
+        ),
     ]
     steps_only = recorded.run.fits[2]
     assert len(recorded.run.fits) == 3

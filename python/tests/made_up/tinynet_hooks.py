@@ -1,7 +1,6 @@
 """Hooks of the made-up framework: its fits, epochs, steps and waits, recorded without a line in the script."""
 
 import tinynet
-
 from laptime import hooks
 
 _TRAIN = hooks.stage_id("train")

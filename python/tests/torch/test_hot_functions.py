@@ -50,7 +50,9 @@ def firsts(folder: Path) -> dict[str, dict[str, str]]:
     parts: list[dict[str, Any]] = json.loads(out)["profile"]["parts"]
     return {
         part["part"]: {
-            stage["stage"]: stage["functions"][0]["name"] for stage in part["stages"] if stage["functions"]
+            stage["stage"]: stage["functions"][0]["name"]
+            for stage in part["stages"]
+            if stage["functions"]
         }
         for part in parts
     }

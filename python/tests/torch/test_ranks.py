@@ -63,7 +63,10 @@ def test_two_ranks_under_torchrun_are_one_run_with_a_ledger_each(tmp_path: Path,
     # Rank 1 sleeps 30 ms in each forward pass; rank 0 waits for it.
     own, waiting = (
         next(row["seconds"] for row in rank["ledger"] if row["stage"] == stage)
-        for rank, stage in ((document["ranks"][1], "forward"), (document["ranks"][0], "communication"))
+        for rank, stage in (
+            (document["ranks"][1], "forward"),
+            (document["ranks"][0], "communication"),
+        )
     )
     assert own >= 20 * 0.030 and waiting >= 0.9 * 20 * 0.030
 

@@ -63,7 +63,9 @@ EXPECTED = [
     Expected("two_loaders.py", ((2, 12, 120),), 120, 9, stages=LOADED),
     Expected("functional.py", ((8, 1, None),), None, 5),
     Expected("ahead.py holds", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
-    Expected("ahead.py lets_go", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
+    Expected(
+        "ahead.py lets_go", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")
+    ),
     Expected("ahead.py stays", ((3, 10, 160),), 160, 9, stages=(*LOADED, "evaluate", "checkpoint")),
     Expected("own_update.py", ((2, 16, None), (3, 32, 512)), None, None),
     Expected("sampling.py", ((2, 10, 320),), 320, 9, stages=(*LOADED, "evaluate")),

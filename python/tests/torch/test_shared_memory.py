@@ -27,15 +27,15 @@ sys.stderr.buffer.write(done.stderr)
 MOUNTS = subprocess.run(
     [*ALONE, "mount", "-t", "tmpfs", "none", "/dev/shm"], capture_output=True, check=False
 )
-needs_mounts = pytest.mark.skipif(MOUNTS.returncode != 0, reason="cannot have a /dev/shm of its own")
+needs_mounts = pytest.mark.skipif(
+    MOUNTS.returncode != 0, reason="cannot have a /dev/shm of its own"
+)
 
 
 @needs_mounts
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.parametrize(("how", "code"), [("finish", 0), ("fail", 1), ("kill", -9)])
-def test_nothing_is_left_in_shared_memory(
-    tmp_path: Path, how: str, code: int, method: str
-) -> None:
+def test_nothing_is_left_in_shared_memory(tmp_path: Path, how: str, code: int, method: str) -> None:
     words = [*watched.LAPTIME, "run", "--", sys.executable, "ends.py", how, method]
     done = subprocess.run(
         [*ALONE, sys.executable, "-c", PROBE, *words],

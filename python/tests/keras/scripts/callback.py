@@ -1,10 +1,9 @@
 """laptime as a callback of one fit out of three."""
 
 import keras
+import laptime.keras
 import numpy as np
 from epoch_clock import EpochClock
-
-import laptime.keras
 
 keras.utils.set_random_seed(7)
 x = np.random.rand(200, 4).astype("float32")

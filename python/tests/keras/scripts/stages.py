@@ -45,7 +45,9 @@ model = keras.Sequential(
         keras.layers.Dense(1, activation="sigmoid"),
     ]
 )
-model.compile(optimizer="adam", loss="binary_crossentropy", metrics=["accuracy", keras.metrics.AUC()])
+model.compile(
+    optimizer="adam", loss="binary_crossentropy", metrics=["accuracy", keras.metrics.AUC()]
+)
 history = model.fit(
     x,
     y,

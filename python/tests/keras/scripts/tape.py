@@ -10,7 +10,9 @@ tf.keras.utils.set_random_seed(3)
 compiled = "compiled" in sys.argv
 images = tf.random.uniform((230, 12, 12, 1))
 labels = tf.random.uniform((230,), maxval=4, dtype=tf.int32)
-train = tf.data.Dataset.from_tensor_slices((images[:200], labels[:200])).shuffle(200, seed=1).batch(32)
+train = (
+    tf.data.Dataset.from_tensor_slices((images[:200], labels[:200])).shuffle(200, seed=1).batch(32)
+)
 test = tf.data.Dataset.from_tensor_slices((images[200:], labels[200:])).batch(16)
 
 

@@ -1,10 +1,9 @@
 """Marks of the user's own come first: `laptime.epochs` and `laptime.batches` beside the hooks."""
 
+import laptime
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
-
-import laptime
 
 torch.set_num_threads(1)
 torch.manual_seed(19)

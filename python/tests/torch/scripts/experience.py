@@ -14,7 +14,11 @@ def main() -> None:
         states = torch.randn(64, 4)
         for epoch in range(4):
             for start in range(0, 64, 16):
-                loss = (policy(states[start : start + 16]) - experience[start : start + 16]).pow(2).mean()
+                loss = (
+                    (policy(states[start : start + 16]) - experience[start : start + 16])
+                    .pow(2)
+                    .mean()
+                )
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()

@@ -22,9 +22,13 @@ class Rows(Dataset):
 
 def main(where: str) -> None:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 3), nn.Sequential(nn.ReLU(), nn.Linear(7 if where == "model" else 3, 1)))
+    model = nn.Sequential(
+        nn.Linear(4, 3), nn.Sequential(nn.ReLU(), nn.Linear(7 if where == "model" else 3, 1))
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for batch in DataLoader(Rows(where in ("loader", "worker")), batch_size=2, num_workers=where == "worker"):
+    for batch in DataLoader(
+        Rows(where in ("loader", "worker")), batch_size=2, num_workers=where == "worker"
+    ):
         loss = model(batch).pow(2).mean()
         if where == "backward":
             loss.backward()

@@ -7,7 +7,6 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 
-
 class Rows(Dataset):
     def __init__(self, transform):
         self.transform = transform

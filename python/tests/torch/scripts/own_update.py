@@ -8,7 +8,9 @@ def without_modules(features: torch.Tensor, target: torch.Tensor) -> None:
     weight = torch.zeros(8, 1, requires_grad=True)
     for epoch in range(2):
         for start in range(0, 512, 32):
-            loss = ((features[start : start + 32] @ weight - target[start : start + 32]) ** 2).mean()
+            loss = (
+                (features[start : start + 32] @ weight - target[start : start + 32]) ** 2
+            ).mean()
             loss.backward()
             with torch.no_grad():
                 weight -= 0.01 * weight.grad

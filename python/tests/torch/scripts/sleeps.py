@@ -9,7 +9,6 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-
 slept: dict[str, float] = {}
 evaluating = False
 
