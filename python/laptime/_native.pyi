@@ -74,7 +74,7 @@ def batch_iterator(
 ) -> Iterator[T]:
     """An iterator over the batches of another one, which puts waits and steps on record.
 
-    `samples` says how many samples a batch has: a number, a function of the batch, or nothing."""
+`samples` says how many samples a batch has: a number, a function of the batch, or nothing."""
 
 def be_worker(number: int) -> None:
     """Says that this process is a loader's worker with this number; before its first record."""
@@ -246,13 +246,16 @@ def knows_optimizer(optimizer: object) -> bool:
 
 def lap(name: str, /) -> None:
     """Books the time since the last lap on the stage with this name, or since the stage, epoch or
-    batch around it began."""
+batch around it began."""
 
 def late_step(start: int, end: int, samples: int) -> None:
     """Puts a step on record that has ended before, by the recorder's clock."""
 
 def leave_update() -> None:
     """The update has failed."""
+
+def linger() -> None:
+    """The data has ended; the pass does when its iterator is taken down."""
 
 def main(command_line: Sequence[str | os.PathLike[str]]) -> int:
     """Runs the `laptime` command and gives its exit code."""

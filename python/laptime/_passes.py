@@ -87,6 +87,7 @@ def linger(ticket: Ticket) -> None:
     the pass with whatever it does next.
     """
     _lingering.pass_id = ticket.pass_id
+    _native.linger()
 
 
 def settle() -> None:

@@ -56,9 +56,9 @@ mod _native {
         begin_pass_steps, begin_training, count_samples, end_compiled_update, end_function, end_own_step,
         end_pass, end_training, enter_update, exhaust_pass, follow_loop, forget_module, forget_optimizer,
         has_passes, in_pass_epoch, in_training, interrupt_step, is_counted, is_inside, iterate, know_module,
-        know_optimizer, knows_optimizer, leave_update, moved_to_device, optimizer_created, pause_steps,
-        results_arrived, see_activity, take_samples, take_tokens, train_model, training_in_worker,
-        training_loader,
+        know_optimizer, knows_optimizer, leave_update, linger, moved_to_device, optimizer_created,
+        pause_steps, results_arrived, see_activity, take_samples, take_tokens, train_model,
+        training_in_worker, training_loader,
     };
 
     use super::{Bound, PyModule, PyResult, lap, step_calls, training};

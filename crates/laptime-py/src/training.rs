@@ -66,6 +66,12 @@ pub(crate) fn approach_step() {
     tell((), Training::approach_step);
 }
 
+/// The data has ended; the pass does when its iterator is taken down.
+#[pyfunction]
+pub(crate) fn linger() {
+    tell((), Training::linger);
+}
+
 /// The compiled function has returned.
 #[pyfunction]
 pub(crate) fn end_function(stage_id: u16) {

@@ -120,6 +120,8 @@ pub struct Training {
     updated: Option<Stretch>,
     /// Since a backward pass ended that no optimizer follows: the script updates the model itself.
     updating: Option<Stretch>,
+    /// Since the data of a pass has ended: its iterator is taken down, which may wait for threads.
+    lingering: Option<Stretch>,
     /// When the hooks began to look for the fit and the epoch of an update, which is part of it.
     settling: Option<MarkId>,
     /// The first thing that happened since the last update.
@@ -166,6 +168,7 @@ impl Training {
             differentiated: None,
             updated: None,
             updating: None,
+            lingering: None,
             settling: None,
             first_event: None,
             last_update: None,

@@ -241,6 +241,11 @@ impl Training {
         }
     }
 
+    /// The data has ended; the pass does when its iterator is taken down, and until then is waited for.
+    pub fn linger(&mut self) {
+        self.lingering = self.stretch();
+    }
+
     /// The pass is over: its iterator is gone, or the loop was left.
     pub fn end_pass(&mut self, pass: PassId, in_eval_mode: bool) {
         // A generator lets go of its iterator before it hands out the last batch.
@@ -278,6 +283,7 @@ impl Training {
     }
 
     pub(super) fn end_pass_at(&mut self, pass: PassId, at: Option<MarkId>, in_eval_mode: bool) {
+        book(self.lingering.take(), StageId::DATA_WAIT);
         self.end_step_tail();
         let Some(place) = self.passes.iter().position(|known| known.id == pass) else { return };
         if self.primary == Some(pass) {
