@@ -56,15 +56,15 @@ pub(crate) fn run() -> anyhow::Result<()> {
     );
     for planted in &PLANTED {
         let sweep = swept(planted)?;
-        let fit = sweep["fits"].as_array().and_then(|fits| fits.iter().find(|fit| fit["x"] == "x"));
-        let fit = fit.context("the sweep tells no law")?;
-        let (name, truth, estimate) = told(planted, fit);
+        let law = sweep["laws"].as_array().and_then(|laws| laws.iter().find(|law| law["x"] == "x"));
+        let law = law.context("the sweep has no law")?;
+        let (name, truth, estimate) = compared(planted, law);
         let points = sweep["points"].as_array().map_or(&[][..], Vec::as_slice);
         let tainted = points.iter().filter(|point| point["tainted"] == true).count();
         println!(
             "  {:10}  {:10}  {name:11}  {truth:7}  {estimate:30}  {:>7}  {tainted:>7}",
             planted.law,
-            fit["model"].as_str().unwrap_or("-"),
+            law["model"].as_str().unwrap_or("-"),
             points.iter().filter_map(|point| point["repeats"].as_u64()).sum::<u64>(),
         );
     }
@@ -85,11 +85,11 @@ fn swept(planted: &Planted) -> anyhow::Result<Value> {
 }
 
 /// The coefficient that is compared: its name, its truth and what the sweep says.
-fn told(planted: &Planted, fit: &Value) -> (String, String, String) {
+fn compared(planted: &Planted, law: &Value) -> (String, String, String) {
     let Some((name, truth)) = planted.coefficient else {
         return ("-".into(), "-".into(), "-".into());
     };
-    let found = &fit["coefficients"][name];
+    let found = &law["coefficients"][name];
     let number = |key: &str| found[key].as_f64().unwrap_or(f64::NAN);
     let estimate = format!("{:.5} ({:.5}–{:.5})", number("mean"), number("low"), number("high"));
     (name.to_owned(), format!("{truth}"), estimate)

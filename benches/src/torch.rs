@@ -154,7 +154,7 @@ impl Worker {
         let mut worker = Self { child, requests, answers, engine: String::new(), threads: 0 };
         let hello = worker.answer()?;
         worker.engine = hello["engine"].as_str().context("the worker did not name its engine")?.to_owned();
-        worker.threads = hello["threads"].as_u64().context("the worker did not tell its threads")?;
+        worker.threads = hello["threads"].as_u64().context("the worker did not report its threads")?;
         Ok(worker)
     }
 

@@ -97,7 +97,7 @@ impl Dice {
     }
 }
 
-/// Writes a file of about so many bytes; tells its rows.
+/// Writes a file of about so many bytes; returns its rows.
 pub(super) fn write(path: &Path, family: Family, seed: u64, bytes: u64) -> io::Result<u64> {
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(seed));

@@ -64,8 +64,8 @@ impl Clock {
         let grown = |after: u64, before: u64| i128::from(after) - i128::from(before);
         let monotonic = grown(after.monotonic_ns, before.monotonic_ns);
         // A kernel without CLOCK_BOOTTIME leaves zeros, which say nothing.
-        let told = before.boot_ns > 0 && after.boot_ns > 0;
-        let slept = if told { grown(after.boot_ns, before.boot_ns) - monotonic } else { 0 };
+        let has_boottime = before.boot_ns > 0 && after.boot_ns > 0;
+        let slept = if has_boottime { grown(after.boot_ns, before.boot_ns) - monotonic } else { 0 };
         // The wall clock goes on while the machine sleeps: that part is no step.
         let stepped = grown(after.real_ns, before.real_ns) - monotonic - slept.max(0);
         if slept > STEP_NS {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_wall_clock_is_told_with_its_size_and_sign() {
+    fn a_step_of_the_wall_clock_is_reported_with_its_size_and_sign() {
         let clock = clock(&[anchor(10, 1_010, 10), anchor(20, 1_017, 20)]);
         assert_eq!(clock.warnings(), [Warning::ClockStepped { seconds: -3.0 }]);
     }

@@ -53,7 +53,7 @@ fn run(noise: Noise, steps: usize, chance: &mut Chance) -> Vec<f64> {
     (0..steps).map(|_| next()).collect()
 }
 
-/// The share of runs whose remaining time lies in the interval told after a part of them.
+/// The share of runs whose remaining time lies in the interval predicted after a part of them.
 fn coverage(noise: Noise) -> f64 {
     let holds = |trial: &u64| {
         let mut chance = Chance::new(trial + 1);
@@ -66,9 +66,9 @@ fn coverage(noise: Noise) -> f64 {
         }
         let steps = ahead as f64;
         let pace = pace_ahead(&series, steps, &Timebase::NANOSECONDS).unwrap();
-        let told = interval(steps * pace.mean, steps * pace.error, pace.degrees).unwrap();
+        let predicted = interval(steps * pace.mean, steps * pace.error, pace.degrees).unwrap();
         let truth: f64 = times[past..].iter().sum();
-        (told.low..=told.high).contains(&truth)
+        (predicted.low..=predicted.high).contains(&truth)
     };
     (0..TRIALS).filter(holds).count() as f64 / TRIALS as f64
 }
@@ -87,7 +87,7 @@ fn nine_of_ten_intervals_hold_the_truth_whatever_disturbs_the_steps() {
     println!("coverage of the 90 % interval: {found:?}");
     let all = found.iter().map(|(_, share)| share).sum::<f64>() / found.len() as f64;
     assert!((0.85..=0.97).contains(&all), "{all} of all intervals hold the truth: {found:?}");
-    // A burst that was never seen cannot be foretold, and a level that always returns looks like drift:
+    // A burst that was never seen cannot be predicted, and a level that always returns looks like drift:
     // no single kind of noise may be far off.
     assert!(found.iter().all(|(_, share)| (0.82..=0.985).contains(share)), "{found:?}");
 }

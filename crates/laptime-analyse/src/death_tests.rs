@@ -1,4 +1,4 @@
-//! Runs of several processes that were killed: who is told to have died, and where.
+//! Runs of several processes that were killed: who is said to have died, and where.
 
 use laptime_core::{Closing, FitFacts, ProcessFacts, Record, Role, RunMeta, StageId, Status, Ticks};
 
@@ -95,7 +95,7 @@ fn a_worker_that_did_not_tell_its_number_is_known_by_what_it_does() {
 }
 
 #[test]
-fn every_rank_that_died_is_told_of() {
+fn every_rank_that_died_is_reported() {
     let report = report(&[trainer(1), trainer(0), supervisor(Some(Status::Failed))]);
     assert_eq!(report.deaths.iter().map(|death| death.rank).collect::<Vec<_>>(), [0, 1]);
 }

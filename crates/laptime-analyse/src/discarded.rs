@@ -5,7 +5,7 @@ use crate::report::Finding;
 
 /// What stands out when a fit throws gradients away.
 ///
-/// The hooks count backward passes whose gradients were cleared unused, and tell of them only where that
+/// The hooks count backward passes whose gradients were cleared unused, and report them only where that
 /// happened at least once for each update: one left over at the end of an epoch is no news.
 pub(crate) fn discarded_gradients(process: &Process) -> Option<Finding> {
     let (discarded, updates) = process.fits.values().find_map(|fit| {

@@ -32,7 +32,7 @@ pub(crate) struct Epoch {
     pub(crate) metrics: BTreeMap<Metric, f64>,
     /// When something was last measured.
     pub(crate) measured: Option<Ticks>,
-    /// Time to the end of the planned epochs, as it was foreseen when the pass ended.
+    /// Time to the end of the planned epochs, as it was predicted when the pass ended.
     pub(crate) time_left: Option<Estimate>,
     /// Whether it must stay a row of its own, because a finding is about it.
     pub(crate) stays: bool,
@@ -165,7 +165,7 @@ impl Epoch {
         }
     }
 
-    /// Mean training loss as the training told it, else over its steps; may be NaN or infinite.
+    /// Mean training loss as the training reported it, else over its steps; may be NaN or infinite.
     pub(crate) fn raw_loss(&self) -> Option<f64> {
         self.metrics.get(&Metric::Loss).copied().or_else(|| self.tally.mean_loss())
     }

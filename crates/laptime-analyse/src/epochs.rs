@@ -127,7 +127,7 @@ impl Epochs {
         self.rows.get(self.rows.len().checked_sub(2)?)
     }
 
-    /// What each folded epoch cost outside its steps, ticks; those that are not tell it themselves.
+    /// What each folded epoch cost outside its steps, ticks; those that are not have it themselves.
     pub(crate) fn folded_costs(&self) -> Spread {
         self.costs
     }

@@ -15,8 +15,8 @@ use crate::totals::Totals;
 /// The first so many epochs all have an outlook; later ones come at least this part of the way after another.
 const FINEST_OUTLOOK: u64 = 256;
 
-/// The metrics from the one that says most.
-const TELLING: [Metric; 4] =
+/// The metrics, most significant first.
+const BY_WEIGHT: [Metric; 4] =
     [Metric::ValidationAccuracy, Metric::ValidationLoss, Metric::Accuracy, Metric::Loss];
 
 /// One training.
@@ -24,8 +24,8 @@ const TELLING: [Metric; 4] =
 pub(crate) struct Fit {
     /// What is known of it.
     pub(crate) facts: FitFacts,
-    /// Whether that was told: of a run that is being followed, spans may be read before facts are.
-    pub(crate) told: bool,
+    /// Whether that was recorded: of a run that is being followed, spans may be read before facts are.
+    pub(crate) has_facts: bool,
     /// The lane it runs on.
     pub(crate) lane: u32,
     /// When it began; `None` while only its facts are known.
@@ -42,8 +42,8 @@ pub(crate) struct Fit {
     pub(crate) laps: Laps,
     /// The newest value of everything that was measured.
     measured: BTreeMap<Metric, f64>,
-    /// Epochs there were when the time left was last foreseen.
-    foreseen: u64,
+    /// Epochs there were when the time left was last predicted.
+    predicted_at: u64,
 }
 
 impl Fit {
@@ -51,7 +51,7 @@ impl Fit {
     pub(crate) fn learn(&mut self, facts: &FitFacts) {
         self.facts = FitFacts::default();
         self.facts.learn(facts.clone());
-        self.told = true;
+        self.has_facts = true;
     }
 
     /// Begins it on a lane; one that already began goes on.
@@ -59,8 +59,8 @@ impl Fit {
         if self.began.is_none() {
             self.lane = lane.number;
             self.began = Some(at);
-            self.totals = lane.told.clone();
-            self.laps = Laps::begin(at, &lane.told);
+            self.totals = lane.recorded.clone();
+            self.laps = Laps::begin(at, &lane.recorded);
         }
     }
 
@@ -77,7 +77,7 @@ impl Fit {
         self.ended = Some(at);
     }
 
-    /// Begins an epoch; one whose end was never told is cut short.
+    /// Begins an epoch; one whose end was never recorded is cut short.
     pub(crate) fn begin_epoch(&mut self, index: u32, at: Ticks, totals: &Totals) {
         self.cut_epoch(at, totals);
         self.close_gap(at, totals);
@@ -95,16 +95,16 @@ impl Fit {
         }
     }
 
-    /// Whether what is left is to be foreseen at the end of the newest epoch. Looking ahead costs a look
+    /// Whether what is left is to be predicted at the end of the newest epoch. A prediction costs a look
     /// back at all steps: of very many epochs a share is enough.
-    pub(crate) fn is_worth_foreseeing(&self) -> bool {
+    pub(crate) fn needs_prediction(&self) -> bool {
         let epochs = self.epochs.begun();
-        (epochs - self.foreseen) * FINEST_OUTLOOK >= epochs
+        (epochs - self.predicted_at) * FINEST_OUTLOOK >= epochs
     }
 
-    /// Notes what was foreseen when the newest epoch ended.
-    pub(crate) fn foresee(&mut self, time_left: Option<Estimate>) {
-        self.foreseen = self.epochs.begun();
+    /// Sets the time left as predicted when the newest epoch ended.
+    pub(crate) fn set_time_left(&mut self, time_left: Option<Estimate>) {
+        self.predicted_at = self.epochs.begun();
         if let Some(epoch) = self.epochs.last_mut() {
             epoch.time_left = time_left;
         }
@@ -119,7 +119,7 @@ impl Fit {
             self.steps.push(&step);
             return self.laps.take_step(&step);
         };
-        // The last step may be told just after the end of the epoch it belongs to.
+        // The last step may be recorded just after the end of the epoch it belongs to.
         if epoch.ended.is_none_or(|ended| step.start < ended) {
             self.steps.push(step);
             epoch.tally.take(step);
@@ -176,9 +176,9 @@ impl Fit {
         self.epochs.rows().iter().rev().find_map(|epoch| epoch.raw_loss()).filter(|loss| loss.is_finite())
     }
 
-    /// The newest value of the metric that says most.
+    /// The newest value of the most significant metric.
     pub(crate) fn metric(&self) -> Option<(Metric, f64)> {
-        TELLING.into_iter().find_map(|metric| self.measured.get(&metric).map(|value| (metric, *value)))
+        BY_WEIGHT.into_iter().find_map(|metric| self.measured.get(&metric).map(|value| (metric, *value)))
     }
 
     fn open_epoch(&mut self) -> Option<&mut Epoch> {

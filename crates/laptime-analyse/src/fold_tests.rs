@@ -159,7 +159,7 @@ fn epochs_that_were_cut_short_are_counted_apart_also_when_folded() {
     script.fit(FitFacts::default());
     for epoch in 0..12_000 {
         script.epoch().step(&[(StageId::FORWARD, 1_000 + epoch % 2 * 500)], 8);
-        // The end of every second epoch is never told.
+        // The end of every second epoch is never recorded.
         if epoch % 2 == 0 {
             script.end_epoch();
         }

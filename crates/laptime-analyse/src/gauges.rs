@@ -9,7 +9,7 @@ use crate::report::{MachineUse, Memory, Transfer};
 /// CPU time is counted by the clock tick, so over less than this its share of the time means nothing.
 const SHORTEST_SAMPLED_S: f64 = 0.1;
 
-/// Samples kept one by one before every other one goes: enough to tell the passes from what is around them.
+/// Samples kept one by one before every other one goes: enough to distinguish the passes from what is around them.
 const MOST_SAMPLES: usize = 256;
 /// Fewer samples than this say too little of a part.
 const FEW_SAMPLES: usize = 3;
@@ -145,7 +145,7 @@ impl Gauges {
         }
     }
 
-    /// Bytes that moved; a zero is told only where it is known that nothing can have moved.
+    /// Bytes that moved; a zero is reported only where it is known that nothing can have moved.
     pub(crate) fn transfer(&self, meta: &RunMeta) -> Transfer {
         let known = |counter, impossible: bool| {
             let bytes = self.counted(counter);

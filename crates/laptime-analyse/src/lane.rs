@@ -44,8 +44,8 @@ pub(crate) struct Lane {
     pub(crate) started: Option<Ticks>,
     /// The last instant known of it.
     pub(crate) last: Option<Ticks>,
-    /// Totals as told before the newest mark, time of open stages included.
-    pub(crate) told: Totals,
+    /// Totals as recorded before the newest mark, time of open stages included.
+    pub(crate) recorded: Totals,
     /// Where it stood last.
     pub(crate) state: Option<LaneState>,
     /// Spans of its stages outside evaluations.
@@ -108,7 +108,7 @@ impl Lane {
     /// `finished` says that the process ended in good order, so a thread that ended earlier leaves
     /// nothing open: the rest is `tear_down`. Of a process that died, or lives, the open stages go on.
     pub(crate) fn totals_at(&self, end: Ticks, finished: bool) -> Totals {
-        let Some(state) = &self.state else { return self.told.clone() };
+        let Some(state) = &self.state else { return self.recorded.clone() };
         let mut totals = Totals::of(&state.totals);
         let until = if finished { state.at.min(end) } else { end };
         totals.add_open(&state.open, until);

@@ -1,4 +1,4 @@
-//! Origin: the frameworks and devices of a run, as its fits tell.
+//! Origin: the frameworks and devices of a run, as its fits report.
 
 use laptime_core::{FitFacts, Role};
 
@@ -14,14 +14,14 @@ pub(crate) fn frameworks(known: &[String], processes: &[Process]) -> Vec<String>
     };
     let mut frameworks = distinct(processes, named);
     for name in known {
-        if !frameworks.iter().any(|told| told.split(' ').next() == Some(name) || told == name) {
+        if !frameworks.iter().any(|known| known.split(' ').next() == Some(name) || known == name) {
             frameworks.push(name.clone());
         }
     }
     frameworks
 }
 
-/// What the models are on; several are named one after another. `None` where no fit tells.
+/// What the models are on; several are named one after another. `None` where no fit says.
 pub(crate) fn device(processes: &[Process]) -> Option<String> {
     let devices = distinct(processes, |facts| facts.device.clone());
     (!devices.is_empty()).then(|| devices.join(", "))
@@ -31,9 +31,9 @@ pub(crate) fn device(processes: &[Process]) -> Option<String> {
 fn distinct(processes: &[Process], what: impl Fn(&FitFacts) -> Option<String>) -> Vec<String> {
     let trainers = processes.iter().filter(|process| process.facts.role == Role::Trainer);
     let mut found: Vec<String> = Vec::new();
-    for told in trainers.flat_map(|process| process.fits.values()).filter_map(|fit| what(&fit.facts)) {
-        if !found.contains(&told) {
-            found.push(told);
+    for one in trainers.flat_map(|process| process.fits.values()).filter_map(|fit| what(&fit.facts)) {
+        if !found.contains(&one) {
+            found.push(one);
         }
     }
     found

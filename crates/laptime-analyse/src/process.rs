@@ -170,7 +170,7 @@ impl Process {
             }
             Event::Step { start, end, samples, loss } => self.take_step(number, (start, end), samples, loss),
             Event::Cut { at } => self.take_cut(number, at),
-            Event::Total(total) => self.lane(number).told.set(total),
+            Event::Total(total) => self.lane(number).recorded.set(total),
             Event::Count { counter, amount, .. } => {
                 self.gauges.count(counter, amount);
                 if counter == Counter::Tokens {
@@ -200,31 +200,31 @@ impl Process {
         match *mark {
             Event::FitBegin { fit, at } => {
                 if let Some(open) = lane.fit.filter(|open| *open != fit) {
-                    self.fits.entry(open).or_default().end(at, &lane.told);
+                    self.fits.entry(open).or_default().end(at, &lane.recorded);
                 }
                 lane.fit = Some(fit);
                 self.fits.entry(fit).or_default().begin(at, lane);
             }
             Event::FitEnd { fit, at } => {
                 lane.fit = None;
-                self.fits.entry(fit).or_default().end(at, &lane.told);
+                self.fits.entry(fit).or_default().end(at, &lane.recorded);
             }
             Event::EpochBegin { epoch, at } => {
-                // Where a fit's begin is lost to damage, its epochs are still worth telling.
+                // Where a fit's begin is lost to damage, its epochs are still worth showing.
                 let lost = || self.fits.keys().next_back().copied().unwrap_or(0);
                 let fit = lane.fit.unwrap_or_else(lost);
                 lane.fit = Some(fit);
                 let fit = self.fits.entry(fit).or_default();
                 fit.begin(at, lane);
                 let rows = fit.epochs.rows().len();
-                fit.begin_epoch(epoch, at, &lane.told);
+                fit.begin_epoch(epoch, at, &lane.recorded);
                 self.epoch_rows = self.epoch_rows + fit.epochs.rows().len() - rows;
                 self.fold_epochs();
             }
             Event::EpochEnd { at, .. } => {
                 if let Some(fit) = lane.fit {
-                    self.fits.entry(fit).or_default().end_epoch(at, &lane.told);
-                    self.foresee(fit);
+                    self.fits.entry(fit).or_default().end_epoch(at, &lane.recorded);
+                    self.predict_time_left(fit);
                 }
             }
             _ => {}
@@ -241,11 +241,11 @@ impl Process {
         self.folded_to = self.epoch_rows;
     }
 
-    /// Keeps what can be told of a fit's time left at the end of its newest epoch.
-    fn foresee(&mut self, fit: u32) {
-        let Some(ended) = self.fits.get(&fit).filter(|fit| fit.is_worth_foreseeing()) else { return };
+    /// Predicts a fit's time left at the end of its newest epoch.
+    fn predict_time_left(&mut self, fit: u32) {
+        let Some(ended) = self.fits.get(&fit).filter(|fit| fit.needs_prediction()) else { return };
         let time_left = outlook::time_left_at_end(&self.fits, ended, &self.timebase());
-        self.fits.entry(fit).or_default().foresee(time_left);
+        self.fits.entry(fit).or_default().set_time_left(time_left);
     }
 
     fn take_step(&mut self, number: u32, (start, end): (Ticks, Ticks), samples: u32, loss: Option<f64>) {
@@ -266,7 +266,7 @@ impl Process {
         let Some((fit, known)) = lane.fit.and_then(|fit| Some((fit, self.fits.get_mut(&fit)?))) else {
             return;
         };
-        if known.cut(at, &lane.told, shortest(known.wall(at), &timebase)) {
+        if known.cut(at, &lane.recorded, shortest(known.wall(at), &timebase)) {
             let ended = self.fits.get(&fit);
             let time_left = ended.and_then(|fit| outlook::time_left_at_end(&self.fits, fit, &timebase));
             self.fits.entry(fit).or_default().laps.stretches.predict(time_left);

@@ -15,7 +15,7 @@ use crate::supervised::Supervised;
 const UNEVEN: f64 = 1.1;
 /// A difference between ranks that nobody would act on, as a share of the work.
 const MATERIAL: f64 = 0.02;
-/// What the work of ranks may differ by where too few epochs tell.
+/// What the work of ranks may differ by where there are too few epochs.
 const UNKNOWN_NOISE: f64 = 0.05;
 
 /// All ranks that recorded; `None` when there is only one.

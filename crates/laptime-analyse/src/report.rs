@@ -14,7 +14,7 @@ pub use profile::{ProfileFunction, ProfilePart, ProfileReport, ProfileStage, Sam
 /// The version of [`Report`]; fields may be added to it, none changes meaning.
 pub const REPORT_SCHEMA: &str = "laptime.report/1";
 
-/// One run, explained. What cannot be told is `None`, never a guess.
+/// One run, explained. What is unknown is `None`, never a guess.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Always [`REPORT_SCHEMA`].
@@ -159,7 +159,7 @@ pub struct FitSummary {
     pub stages: BTreeMap<String, f64>,
     /// Steps of the first epoch to leave out of every statistic; absent if it never settles.
     pub warm_up_steps: Option<u64>,
-    /// The steps after warm-up, or all of them where its end cannot be told; absent when no step ended.
+    /// The steps after warm-up, or all of them where its end is unknown; absent when no step ended.
     pub steady_steps: Option<SteadySteps>,
     /// The newest loss.
     pub loss: Option<f64>,
@@ -278,7 +278,7 @@ pub struct EpochSummary {
     pub first_step: u64,
     /// Steps that ended in it.
     pub steps: u64,
-    /// Samples trained on; unknown where neither a loader nor the model's input tells.
+    /// Samples trained on; unknown where neither a loader nor the model's input says.
     pub samples: Option<u64>,
     /// Samples a second of the pass.
     pub samples_per_s: Option<f64>,
@@ -294,7 +294,7 @@ pub struct EpochSummary {
     pub loss: Option<f64>,
     /// What was measured at its end, by name.
     pub metrics: BTreeMap<String, Option<f64>>,
-    /// Time to the end of the planned epochs, as it was foreseen at the end of the pass.
+    /// Time to the end of the planned epochs, as it was predicted at the end of the pass.
     pub time_left: Option<Estimate>,
 }
 
@@ -539,7 +539,7 @@ pub struct Death {
     pub part: Part,
     /// Its rank, or the rank it worked for.
     pub rank: u32,
-    /// Which worker of its loader, from 0; absent where that was not told.
+    /// Which worker of its loader, from 0; absent where that is unknown.
     pub worker: Option<u32>,
     /// Process id.
     pub pid: u32,

@@ -20,14 +20,14 @@ pub(crate) struct Between {
     pub(crate) is_last: bool,
 }
 
-/// One thread that trains, on a clock of nanoseconds that only moves when told.
+/// One thread that trains, on a clock of nanoseconds that only moves when advanced.
 pub(crate) struct Script {
     pub(crate) records: Vec<Record>,
     pub(crate) now: u64,
     lane: u32,
     open: Vec<OpenStage>,
     totals: BTreeMap<StageId, (u64, u64)>,
-    told: BTreeMap<StageId, (u64, u64)>,
+    recorded: BTreeMap<StageId, (u64, u64)>,
     /// Where the time went, booked tick by tick and not by the recorder's rules.
     pub(crate) truth: BTreeMap<StageId, u64>,
     /// The same for every epoch that began.
@@ -55,7 +55,7 @@ impl Script {
             lane: 0,
             open: vec![background],
             totals: BTreeMap::new(),
-            told: BTreeMap::new(),
+            recorded: BTreeMap::new(),
             truth: BTreeMap::new(),
             epochs: Vec::new(),
             between: Vec::new(),
@@ -144,7 +144,7 @@ impl Script {
         self
     }
 
-    /// A moment between two steps: tells the totals with the time so far of what is open, then the cut.
+    /// A moment between two steps: records the totals with the time so far of what is open, then the cut.
     pub(crate) fn between_steps(&mut self) -> &mut Self {
         if !self.in_fit {
             return self;
@@ -159,7 +159,7 @@ impl Script {
                 break;
             }
         }
-        self.tell(totals);
+        self.record_totals(totals);
         self.between.push(Between { fit: self.fits, ..Between::default() });
         self.event(Event::Cut { at: Ticks(self.now) })
     }
@@ -254,7 +254,7 @@ impl Script {
         absorbing.or(self.open.last()).unwrap().stage
     }
 
-    /// Tells the changed totals, then the mark; the background changes with it.
+    /// Records the changed totals, then the mark; the background changes with it.
     fn mark(&mut self, mark: Event, background: StageId) {
         while self.open.len() > 1 {
             self.end();
@@ -262,14 +262,14 @@ impl Script {
         let frame = self.open[0];
         let own = self.now - frame.start.0 - frame.children.0;
         self.totals.entry(frame.stage).or_default().0 += own;
-        self.tell(self.totals.clone());
+        self.record_totals(self.totals.clone());
         self.event(mark);
         self.open[0] = OpenStage { stage: background, start: Ticks(self.now), children: Ticks(0) };
     }
 
-    fn tell(&mut self, totals: BTreeMap<StageId, (u64, u64)>) {
+    fn record_totals(&mut self, totals: BTreeMap<StageId, (u64, u64)>) {
         for (stage, total) in totals {
-            if self.told.insert(stage, total) != Some(total) {
+            if self.recorded.insert(stage, total) != Some(total) {
                 self.event(Event::Total(StageTotal { stage, own: Ticks(total.0), count: total.1 }));
             }
         }

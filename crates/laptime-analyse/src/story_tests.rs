@@ -1,4 +1,4 @@
-//! Whole runs with a planted truth, told by a script and found again in the report.
+//! Whole runs with a planted truth, written by a script and found again in the report.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ fn near(found: f64, expected: f64) {
 }
 
 #[test]
-fn a_run_that_waits_for_data_is_told_so_with_what_it_could_gain() {
+fn a_run_that_waits_for_data_is_reported_with_what_it_could_gain() {
     let report = trained(&WAITING);
     assert_eq!(report.findings[0].id, "data_bound");
     let text = &report.findings[0].text;
@@ -110,7 +110,7 @@ fn a_compiled_function_is_computing_and_the_report_says_why_it_is_one_stage() {
 }
 
 #[test]
-fn a_run_that_computes_is_told_its_two_largest_stages() {
+fn a_run_that_computes_has_its_two_largest_stages_named() {
     let report = trained(&COMPUTING);
     let expected =
         "computing is the limit: backward takes 52 % of each step, forward 28 %; waiting for data 2.0 %";
@@ -160,7 +160,7 @@ fn a_loss_that_is_not_a_number_is_a_finding_and_never_a_field() {
 }
 
 #[test]
-fn an_epoch_cut_by_a_kill_is_told_up_to_the_last_instant_with_its_open_stages() {
+fn an_epoch_cut_by_a_kill_is_reported_up_to_the_last_instant_with_its_open_stages() {
     let mut script = Script::new();
     script.fit(FitFacts::default()).epoch().step(&COMPUTING, 1).begin(StageId::BACKWARD).pass(30 * MS);
     let report = script.cut(Status::Killed).report();
@@ -247,7 +247,7 @@ fn time_left_after_the_last_step_is_the_last_evaluation() {
 }
 
 #[test]
-fn an_epoch_keeps_what_was_foreseen_at_its_end_and_settles_when_the_next_begins() {
+fn an_epoch_keeps_what_was_predicted_at_its_end_and_settles_when_the_next_begins() {
     let mut script = Script::new();
     script.records.push(Record::Anchor(Anchor {
         ticks: Ticks(script.now),
@@ -267,10 +267,10 @@ fn an_epoch_keeps_what_was_foreseen_at_its_end_and_settles_when_the_next_begins(
     assert_eq!(running.epochs.iter().map(|epoch| epoch.settled).collect::<Vec<_>>(), [true, false]);
     let report = script.close().report();
     assert!(report.epochs.iter().all(|epoch| epoch.settled) && report.time_left.is_none());
-    let foreseen: Vec<f64> = report.epochs.iter().map(|epoch| epoch.time_left.unwrap().mean).collect();
+    let predicted: Vec<f64> = report.epochs.iter().map(|epoch| epoch.time_left.unwrap().mean).collect();
     // Before its first evaluation nothing is known of those; after it, two of them are still to come.
-    near(foreseen[0], 4.0);
-    near(foreseen[1], 2.0 + 2.0 * 0.5);
+    near(predicted[0], 4.0);
+    near(predicted[1], 2.0 + 2.0 * 0.5);
     let ends: Vec<f64> = report.epochs.iter().map(|epoch| epoch.ended_unix_s.unwrap()).collect();
     assert!((ends[0] - 1_002.0).abs() < 1e-5 && (ends[1] - 1_004.5).abs() < 1e-5, "{ends:?}");
 }
@@ -287,17 +287,17 @@ fn an_epoch_of_a_fit_whose_facts_are_still_to_be_read_is_not_settled() {
 }
 
 #[test]
-fn of_very_many_epochs_a_share_is_foreseen() {
+fn of_very_many_epochs_a_share_has_a_prediction() {
     let mut script = Script::new();
     script.fit(FitFacts { epochs: Some(2_000), steps_per_epoch: Some(1), ..FitFacts::default() });
     for _ in 0..2_000 {
         script.epoch().step(&COMPUTING, 1).end_epoch();
     }
     let epochs = script.close().report().epochs;
-    let foreseen = |epochs: &[EpochSummary]| epochs.iter().filter(|epoch| epoch.time_left.is_some()).count();
+    let predicted = |epochs: &[EpochSummary]| epochs.iter().filter(|epoch| epoch.time_left.is_some()).count();
     // Three blocks of steps are needed first.
-    assert_eq!(foreseen(&epochs[..256]), 254);
-    assert!((500..900).contains(&foreseen(&epochs)), "{}", foreseen(&epochs));
+    assert_eq!(predicted(&epochs[..256]), 254);
+    assert!((500..900).contains(&predicted(&epochs)), "{}", predicted(&epochs));
 }
 
 #[test]

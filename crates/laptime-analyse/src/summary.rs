@@ -108,7 +108,7 @@ impl<'a> Standing<'a> {
             wall_s,
             ended_s: epoch.ended.map(|at| self.since_begin(fit, at)),
             ended_unix_s: epoch.ended.and_then(|at| self.unix_seconds(at)),
-            settled: (epoch.gap.is_some() && fit.told) || self.is_over(),
+            settled: (epoch.gap.is_some() && fit.has_facts) || self.is_over(),
             first_step: 0,
             steps: epoch.tally.steps,
             samples: known(epoch.tally.samples),
@@ -131,7 +131,7 @@ impl<'a> Standing<'a> {
             last.complete |= is_over;
         }
         let windows = chosen(&fit.laps, parts, asked.lap, is_over);
-        let is_settled = fit.ended.is_some() && fit.told || self.is_over();
+        let is_settled = fit.ended.is_some() && fit.has_facts || self.is_over();
         let summary = |(index, window): (u32, &Window)| EpochSummary {
             settled: is_settled,
             ..self.window(number, index, fit, window)
@@ -144,9 +144,9 @@ impl<'a> Standing<'a> {
         let is_over = fit.ended.is_some() || self.is_over();
         let stretches = (0..).zip(fit.laps.stretches.all(is_over));
         let summary = |(index, stretch): (u32, Window)| EpochSummary {
-            settled: is_over && fit.told
+            settled: is_over && fit.has_facts
                 || self.is_over()
-                || fit.told && (index as usize) < fit.laps.stretches.settled(),
+                || fit.has_facts && (index as usize) < fit.laps.stretches.settled(),
             ..self.window(number, index, fit, &stretch)
         };
         if fit.is_by_steps() { stretches.map(summary).collect() } else { Vec::new() }
@@ -197,7 +197,7 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// What is told of the trainings of a process.
+/// The summaries of the trainings of a process.
 #[derive(Default)]
 pub(crate) struct Trainings {
     /// Every fit that began.
@@ -219,15 +219,15 @@ pub(crate) struct Asked {
 
 /// Every fit that began, with its laps.
 pub(crate) fn trainings(process: &Process, timebase: &Timebase, asked: Asked) -> Trainings {
-    let mut told = Trainings::default();
+    let mut trainings = Trainings::default();
     for (index, fit) in process.fits.iter().filter(|(_, fit)| fit.began.is_some()) {
         let standing = Standing::new(process, fit, timebase);
         let laps = standing.laps(*index, fit, asked);
-        told.fits.push(standing.fit(*index, fit, &laps));
-        told.laps.extend(laps);
-        told.stretches.extend(standing.stretches(*index, fit));
+        trainings.fits.push(standing.fit(*index, fit, &laps));
+        trainings.laps.extend(laps);
+        trainings.stretches.extend(standing.stretches(*index, fit));
     }
-    told
+    trainings
 }
 
 fn metrics(measured: &BTreeMap<Metric, f64>) -> BTreeMap<String, Option<f64>> {
@@ -254,7 +254,7 @@ pub(crate) fn steps(process: &Process, timebase: &Timebase) -> Option<StepStatis
     })
 }
 
-/// The steps after the warm-up; all of them where its end cannot be told.
+/// The steps after the warm-up; all of them where its end is unknown.
 fn steady_steps(series: &StepSeries, warm_up: Option<u64>, timebase: &Timebase) -> Option<SteadySteps> {
     let settled = warm_up.and_then(|steps| joined(series.blocks_after(steps), 1).pop());
     let steps = settled.unwrap_or(series.sum);

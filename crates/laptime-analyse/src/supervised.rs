@@ -31,7 +31,7 @@ impl<'a> Supervised<'a> {
         let own = ranks.clone().filter(|process| process.facts.parent.is_none());
         let lowest = own.map(|process| process.facts.rank).min();
         let trainer = lowest.and_then(|rank| trainer_of(rank, processes));
-        // Where every rank's own log is lost, whoever recorded tells what is known.
+        // Where every rank's own log is lost, whoever recorded says what is known.
         let trainer = trainer.or_else(|| ranks.min_by_key(|process| process.facts.rank));
         let process = trainer.or_else(|| supervisors(processes).min_by_key(|process| process.facts.rank))?;
         let rank = process.facts.rank;
@@ -58,7 +58,7 @@ impl<'a> Supervised<'a> {
     }
 
     /// How it stands: as the supervisors saw it, where one saw the end or still waits for it, else as the
-    /// process itself tells. A run of several ranks runs as long as one does, and one that failed decides.
+    /// process itself reports. A run of several ranks runs as long as one does, and one that failed decides.
     pub(crate) fn status(&self) -> Status {
         let witnessed = self.supervisors().filter(is_witness).map(Process::status);
         let own = || self.host.unwrap_or(self.process).status();
@@ -176,15 +176,15 @@ impl<'a> Supervised<'a> {
     pub(crate) fn meta(&self, meta: &RunMeta, processes: &[Process]) -> RunMeta {
         let ranks = processes.iter().filter(|process| process.facts.role == Role::Trainer);
         let highest = ranks.map(|process| process.facts.rank.saturating_add(1)).max().unwrap_or(1);
-        let told = |process: &Process| process.facts.told.as_deref().cloned();
-        let told = told(self.process).or_else(|| self.host.and_then(told)).unwrap_or_default();
-        let known = if meta.frameworks.is_empty() { &told.frameworks } else { &meta.frameworks };
+        let known = |process: &Process| process.facts.known.as_deref().cloned();
+        let known = known(self.process).or_else(|| self.host.and_then(known)).unwrap_or_default();
+        let frameworks = if meta.frameworks.is_empty() { &known.frameworks } else { &meta.frameworks };
         RunMeta {
-            ranks: meta.ranks.max(highest).max(told.ranks),
-            frameworks: origin::frameworks(known, processes),
-            device: meta.device.clone().or(told.device).or_else(|| origin::device(processes)),
-            threads: meta.threads.or(told.threads),
-            engine: meta.engine.clone().or(told.engine),
+            ranks: meta.ranks.max(highest).max(known.ranks),
+            frameworks: origin::frameworks(frameworks, processes),
+            device: meta.device.clone().or(known.device).or_else(|| origin::device(processes)),
+            threads: meta.threads.or(known.threads),
+            engine: meta.engine.clone().or(known.engine),
             ..meta.clone()
         }
     }

@@ -24,7 +24,7 @@ pub use document::{Axis, Point, PointStatus, SWEEP_SCHEMA, Sweep, SweepFacts, Sw
 pub use estimate::Repeated;
 pub use findings::{SweepFinding, value_text};
 pub use frontier::trained_s;
-pub use laws::{SweepFit, Time};
+pub use laws::{SweepLaw, Time};
 pub use machine::{MachineDuring, Taint};
 pub use plan::{Goal, Parameter, Plan, Target, TargetMetric, Value};
 pub use repeat::{Measured, Moment, Outcome, Repeat};

@@ -12,8 +12,8 @@ pub(crate) fn target(fit: &Fit, timebase: &Timebase) -> Option<TargetSummary> {
     let goal = Goal::of(&fit.facts)?;
     let [held_out, trained] = goal.metrics;
     let rows = fit.epochs.rows();
-    let told = |metric: Metric| rows.iter().any(|row| row.metrics.contains_key(&metric));
-    let metric = if told(held_out) { held_out } else { trained };
+    let has = |metric: Metric| rows.iter().any(|row| row.metrics.contains_key(&metric));
+    let metric = if has(held_out) { held_out } else { trained };
     let extremes = fit.epochs.complete().filter_map(|row| row.extremes(metric));
     let (lowest, highest) = extremes.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unzip();
     // The first epoch that is good enough is a row of its own, however many there are.

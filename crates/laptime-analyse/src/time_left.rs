@@ -6,7 +6,7 @@ use crate::statistics::{lag_one_correlation, mean, t_width, variance};
 
 /// The share of intervals that hold the truth.
 pub(crate) const LEVEL: f64 = 0.90;
-/// Correlation above this cannot be told from drift with the blocks there are.
+/// Correlation above this cannot be distinguished from drift with the blocks there are.
 const MOST_CORRELATION: f64 = 0.9;
 /// Correlation that bursts reach too; above it part of the spread is taken for drift.
 const DRIFTING: f64 = 0.45;
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_told_before_three_blocks() {
+    fn nothing_is_estimated_before_three_blocks() {
         assert_eq!(pace(&[1.0, 2.0], 5.0), None);
         assert!(pace(&[1.0, 2.0, 1.5], 5.0).is_some());
     }

@@ -126,7 +126,7 @@ fn children_that_leave_without_a_word_ended_well_where_the_command_did() {
 }
 
 #[test]
-fn a_trainer_that_is_killed_is_told_as_one() {
+fn a_trainer_that_is_killed_is_reported_as_one() {
     let mut script = child(60, 50);
     script.fit_of_steps(FitFacts::default()).step(&[(StageId::FORWARD, MS)], 8);
     script.begin(StageId::BACKWARD).pass(MS).cut(Status::Killed);

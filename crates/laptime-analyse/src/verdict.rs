@@ -167,9 +167,9 @@ fn together(report: &Report, process: &Process) -> Finding {
 /// How batches are made ahead of the model.
 fn hint(fit: &FitSummary) -> &'static str {
     match fit.framework.as_deref() {
-        Some("torch") => "make them ahead in DataLoader workers",
-        Some("keras" | "tensorflow") => "make them ahead with tf.data and prefetch()",
-        _ => "make them ahead in another thread or process",
+        Some("torch") => "prepare them ahead in DataLoader workers",
+        Some("keras" | "tensorflow") => "prepare them ahead with tf.data and prefetch()",
+        _ => "prepare them ahead in another thread or process",
     }
 }
 

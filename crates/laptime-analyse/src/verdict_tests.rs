@@ -100,7 +100,7 @@ fn batches_made_in_the_loop_are_the_limit_and_not_waiting_for_data() {
     let made = [(StageId::PREPARE, 78 * MS), (StageId::FORWARD, 12 * MS), (StageId::BACKWARD, 10 * MS)];
     let report = trained(&made);
     let expected = "preparing batches in the loop is the limit: 78 % of each step; the model could run 4.5× \
-                    faster if batches were ready; make them ahead in DataLoader workers";
+                    faster if batches were ready; prepare them ahead in DataLoader workers";
     assert_eq!((report.findings[0].id, report.findings[0].text.as_str()), ("prepare_bound", expected));
     let both = [(StageId::DATA_WAIT, 30 * MS), (StageId::PREPARE, 20 * MS), (StageId::FORWARD, 50 * MS)];
     let text = &trained(&both).findings[0].text;

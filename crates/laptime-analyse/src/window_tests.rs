@@ -141,7 +141,7 @@ fn evaluations_at_odd_times_part_nothing_and_are_still_in_no_lap() {
 }
 
 #[test]
-fn a_step_that_spans_an_evaluation_is_told_without_it() {
+fn a_step_that_spans_an_evaluation_is_shown_without_it() {
     let mut script = Script::new();
     script.fit_of_steps(FitFacts::default());
     steps(&mut script, 20, 4);
@@ -200,7 +200,7 @@ fn a_killed_training_says_in_which_step_it_died() {
 }
 
 #[test]
-fn outside_any_stage_is_told_from_the_end_of_the_last_one() {
+fn outside_any_stage_is_counted_from_the_end_of_the_last_one() {
     let mut script = Script::new();
     script.fit_of_steps(FitFacts::default());
     steps(&mut script, 63, 1);

@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Train(Box<TrainArgs>),
     /// Measure a command over a grid of settings
     Sweep(Box<SweepArgs>),
-    /// Tell how large a dataset is and what an epoch over it moves
+    /// Show how large a dataset is and what an epoch over it moves
     Data(DataArgs),
     /// Show the report of a run or a sweep
     Report(ReportArgs),
@@ -133,7 +133,7 @@ pub(crate) struct RunArgs {
     /// What to call the run [default: $LAPTIME_NAME, else the script or program]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub(crate) name: Option<String>,
-    /// Show no report when the command has ended [default: $LAPTIME_QUIET]
+    /// Do not show the report when the command ends [default: $LAPTIME_QUIET]
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
     #[command(flatten)]

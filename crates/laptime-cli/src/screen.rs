@@ -78,18 +78,18 @@ impl Screen {
         Ok(())
     }
 
-    /// Tells something besides the result.
+    /// Prints something besides the result.
     pub(crate) fn note(&self, text: &str) {
         note(text);
     }
 
-    /// Tells of a failure.
+    /// Prints a failure.
     pub(crate) fn error(&self, failure: &Failure) {
         self.note(&failure.text(&self.error_style));
     }
 }
 
-/// Tells something besides the result, from a thread that has no screen.
+/// Prints something besides the result, from a thread that has no screen.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

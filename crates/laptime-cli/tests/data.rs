@@ -91,7 +91,7 @@ fn an_empty_folder_is_an_answer() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("empty")).unwrap();
     let said = run(folder.path(), "data empty");
-    assert_eq!((said.code, said.out.as_str()), (Some(0), "empty: no data\nthere are no files in it\n"));
+    assert_eq!((said.code, said.out.as_str()), (Some(0), "empty: no data\nno files in it\n"));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn names_that_are_no_text_are_told_in_text_and_in_json() {
+fn names_that_are_no_text_are_shown_in_text_and_in_json() {
     let folder = tempfile::tempdir().unwrap();
     let name = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff\x1b[31m.npy");
     fs::write(folder.path().join(name), "no array").unwrap();
@@ -136,7 +136,7 @@ fn names_that_are_no_text_are_told_in_text_and_in_json() {
     assert_eq!(document["troubles"][0]["path"], "./\u{fffd}\u{1b}[31m.npy");
     let said = run(folder.path(), "data .");
     assert_eq!(said.code, Some(0));
-    assert!(said.out.contains("./\u{fffd}\\u{1b}[31m.npy is not NPY, whatever its name"), "{}", said.out);
+    assert!(said.out.contains("./\u{fffd}\\u{1b}[31m.npy is not NPY, despite its name"), "{}", said.out);
 }
 
 /// Runs the program as a user who may not read everything; root may.
@@ -155,7 +155,7 @@ fn run_as_nobody(folder: &Path, words: &str) -> laptime::Said {
 }
 
 #[test]
-fn what_may_not_be_read_is_told_and_the_rest_is_counted() {
+fn what_may_not_be_read_is_reported_and_the_rest_is_counted() {
     let folder = dataset();
     let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     open(folder.path(), 0o755);
@@ -176,7 +176,7 @@ fn what_may_not_be_read_is_told_and_the_rest_is_counted() {
     open(&secret, 0o755);
     assert_eq!(alone.code, Some(1), "{}", alone.out);
     assert!(
-        alone.err.starts_with("error: could not look at the data in data/secret\n  because: "),
+        alone.err.starts_with("error: could not read the data in data/secret\n  because: "),
         "{}",
         alone.err
     );
@@ -223,7 +223,7 @@ fn a_long_look_shows_how_far_it_is_and_ends_at_ctrl_c_with_what_is_known() {
     terminal.hear("looking: 1 file, 1.0 TiB");
     terminal.say("\x03");
     terminal.hear("stopped early: what is known so far");
-    terminal.hear("not known: it was stopped before");
+    terminal.hear("unknown: stopped before");
     assert_eq!(terminal.end().code(), Some(130));
 }
 

@@ -81,8 +81,8 @@ fn built() -> String {
 /// Whether a package comes from the registry or lies in this workspace: those say nothing else in brackets.
 fn has_known_source(package: &str) -> bool {
     let here = workspace();
-    let told = package.split('(').skip(1).map(|told| told.split(')').next().unwrap_or(""));
-    told.into_iter().all(|told| told == "proc-macro" || Path::new(told).starts_with(&here))
+    let noted = package.split('(').skip(1).map(|noted| noted.split(')').next().unwrap_or(""));
+    noted.into_iter().all(|noted| noted == "proc-macro" || Path::new(noted).starts_with(&here))
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn what_cannot_be_shown_says_why_and_what_to_type() {
     ");
     insta::assert_snapshot!(refused("report --dir . --jsn"), @r"
     error: could not understand `laptime report --dir . --jsn`
-      because: there is no option or argument `--jsn` here
+      because: unknown option or argument `--jsn`
       hint: did you mean `--json`?
     ");
 }

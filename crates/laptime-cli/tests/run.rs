@@ -184,8 +184,8 @@ fn masks_and_dispositions_are_those_of_a_bare_command() {
                 // SAFETY: as above.
                 unsafe { command.pre_exec(odd) };
             }
-            let told = text(&command.output().unwrap().stdout);
-            let sets = told.lines().filter_map(|line| line.split_once(':'));
+            let status = text(&command.output().unwrap().stdout);
+            let sets = status.lines().filter_map(|line| line.split_once(':'));
             // Signals 32 and 33 are the C library's own: it takes them when the first thread starts.
             let set = |bits: &str| u64::from_str_radix(bits.trim(), 16).unwrap() & !(0b11 << 31);
             sets.map(|(name, bits)| (name.to_owned(), set(bits))).collect::<Vec<_>>()
@@ -203,7 +203,7 @@ fn masks_and_dispositions_are_those_of_a_bare_command() {
     }
 }
 
-/// Counts signals, says each, and ends with the numbers when told `done`.
+/// Counts signals, says each, and ends with the numbers when it reads `done`.
 const COUNTER: &str = "\
     int=0; trap 'int=$((int+1)); echo int $int' INT
     trap 'echo usr1' USR1; trap 'echo usr2' USR2; trap 'echo term' TERM; trap 'echo hup' HUP
@@ -454,13 +454,13 @@ fn the_command_learns_of_its_run_and_its_pythons_of_the_hooks() {
     let folder = folder();
     let script = "echo $LAPTIME_RUN; echo $LAPTIME_BEGAN; echo $LAPTIME_HOOKS; echo $PYTHONPATH; \
                   echo $LAPTIME_PACKAGE; ls ${PYTHONPATH%%:*}";
-    let told = |options: &[&str], variables: &[(&str, &str)]| {
+    let printed = |options: &[&str], variables: &[(&str, &str)]| {
         let mut command = laptime(folder.path());
         command.env("PYTHONPATH", "/known").envs(variables.iter().copied());
         command.args(["run", "-q"]).args(options).args(["--", "sh", "-c", script]);
         text(&command.output().unwrap().stdout)
     };
-    let lines = told(&[], &[]);
+    let lines = printed(&[], &[]);
     let lines: Vec<&str> = lines.lines().collect();
     let run = Path::new(lines[0]);
     assert!(run.is_absolute() && run.join("run.json").exists(), "{lines:?}");
@@ -476,13 +476,13 @@ fn the_command_learns_of_its_run_and_its_pythons_of_the_hooks() {
     assert_eq!(left, ["run.json", "supervisor.000001.ltlog"]);
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/laptime").canonicalize().unwrap();
     let package = package.to_str().unwrap();
-    let told_of_package = told(&[], &[("LAPTIME_PACKAGE", package)]);
-    let lines: Vec<&str> = told_of_package.lines().collect();
+    let with_package = printed(&[], &[("LAPTIME_PACKAGE", package)]);
+    let lines: Vec<&str> = with_package.lines().collect();
     assert_eq!(lines[2..5], ["", &format!("{package}/_hook:/known"), package]);
     // A package of another version is no use here.
-    assert_eq!(told(&[], &[("LAPTIME_PACKAGE", "/other")]).lines().nth(4), Some(""));
+    assert_eq!(printed(&[], &[("LAPTIME_PACKAGE", "/other")]).lines().nth(4), Some(""));
     for (options, variables) in [(&["--no-hooks"][..], &[][..]), (&[], &[("LAPTIME_HOOKS", " Off")])] {
-        let lines = told(options, variables);
+        let lines = printed(options, variables);
         assert_eq!(lines.lines().skip(2).take(2).collect::<Vec<_>>(), ["0", "/known"]);
     }
 }

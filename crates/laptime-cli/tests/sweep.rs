@@ -64,10 +64,10 @@ fn crashes_and_hangs_are_rows_and_the_others_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let script = "case {x} in 2) echo 'cannot allocate' >&2; exit 3;; 4) sleep 1000 & sleep 1000;; \
                   5) kill -SEGV $$;; esac";
-    let told = done(sweep(folder.path(), "-q -p x=1..10+1 --timeout 3s --repeats 2 --seed 5", script));
-    assert_eq!(told.code, Some(0), "{}", told.err);
+    let said = done(sweep(folder.path(), "-q -p x=1..10+1 --timeout 3s --repeats 2 --seed 5", script));
+    assert_eq!(said.code, Some(0), "{}", said.err);
     let _redacted = redacted();
-    insta::assert_snapshot!(told.out);
+    insta::assert_snapshot!(said.out);
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn what_does_not_fit_together_is_refused_before_anything_runs() {
     ];
     let mut all = String::new();
     for line in lines {
-        let told = laptime::run(folder.path(), &format!("sweep {line}"));
-        assert_eq!((told.code, told.out.as_str()), (Some(2), ""), "{line}: {}", told.err);
-        all += &format!("$ laptime sweep {line}\n{}\n", told.err);
+        let said = laptime::run(folder.path(), &format!("sweep {line}"));
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{line}: {}", said.err);
+        all += &format!("$ laptime sweep {line}\n{}\n", said.err);
     }
     assert!(!folder.path().join(".laptime").exists());
     insta::assert_snapshot!(all);
@@ -136,9 +136,9 @@ fn ctrl_c_keeps_what_is_done_and_resume_goes_on_in_the_same_order() {
     let folder = tempfile::tempdir().unwrap();
     let child = stuck(folder.path());
     send(&child, "-INT");
-    let told = said(child.wait_with_output().unwrap());
-    assert_eq!(told.code, Some(130), "{}", told.err);
-    assert!(told.out.contains("interrupted") && told.out.contains("not run"), "{}", told.out);
+    let said = said(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{}", said.err);
+    assert!(said.out.contains("interrupted") && said.out.contains("not run"), "{}", said.out);
     let before = order(folder.path());
     fs::write(folder.path().join("go"), "").unwrap();
     let resumed = laptime::run(folder.path(), "sweep --resume --json");
@@ -176,10 +176,10 @@ fn a_training_gives_steps_epochs_and_samples_in_every_form() {
     let folder = tempfile::tempdir().unwrap();
     let words = "sweep -p rows=200,400 -p batch=20,50 --repeats 2 --json -- \
                  laptime train linear --rows {rows} --batch {batch} --epochs 3";
-    let told = laptime::run(folder.path(), words);
-    assert_eq!(told.code, Some(0), "{}", told.err);
-    assert!(told.err.lines().count() >= 8, "a line for every repeat:\n{}", told.err);
-    let document = json(&told);
+    let said = laptime::run(folder.path(), words);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.err.lines().count() >= 8, "a line for every repeat:\n{}", said.err);
+    let document = json(&said);
     assert_eq!(document["schema"], "laptime.sweep/1");
     assert_eq!(document["parameters"][0]["values"], serde_json::json!([200, 400]));
     let points = document["points"].as_array().unwrap();
@@ -195,6 +195,8 @@ fn a_training_gives_steps_epochs_and_samples_in_every_form() {
         assert!(point["loss"].as_f64().is_some() && point["relative"].as_f64().unwrap() >= 1.0);
     }
     assert_eq!(document["best"]["by"], "samples_per_s");
+    let laws = document["laws"].as_array().unwrap();
+    assert!(laws.iter().any(|law| law["x"] == "rows" && law["y"] == "step_s"), "{laws:?}");
     let csv = laptime::run(folder.path(), "report sweep --csv").out;
     assert_eq!(csv.lines().count(), 5);
     assert!(csv.starts_with("rows,batch,status,"), "{csv}");
@@ -242,17 +244,17 @@ fn a_sweep_is_shown_again_and_no_run_is_taken_for_one() {
 #[test]
 fn a_sweep_of_which_nothing_works_fails_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let told = done(sweep(folder.path(), "-q -p x=1,2", "echo no such file >&2; exit {x}"));
-    assert_eq!(told.code, Some(1));
-    assert!(told.err.contains("no point of sweep") && told.err.contains("no such file"), "{}", told.err);
+    let said = done(sweep(folder.path(), "-q -p x=1,2", "echo no such file >&2; exit {x}"));
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("no point of sweep") && said.err.contains("no such file"), "{}", said.err);
 }
 
 #[test]
 fn what_a_repeat_leaves_behind_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let script = "sleep 1000 & echo $! >> left{x}";
-    let told = done(sweep(folder.path(), "-q -p x=1 --repeats 1", script));
-    assert_eq!(told.code, Some(0), "{}", told.err);
+    let said = done(sweep(folder.path(), "-q -p x=1 --repeats 1", script));
+    assert_eq!(said.code, Some(0), "{}", said.err);
     for pid in fs::read_to_string(folder.path().join("left1")).unwrap().lines() {
         assert!(has_ended(pid), "{pid} still runs");
     }

@@ -67,12 +67,12 @@ fn what_cannot_be_exported_so_is_refused() {
     };
     insta::assert_snapshot!(refused("report --dir . --export tensorbord x"), @r"
     error: could not export as `tensorbord`
-      because: there is no format `tensorbord`; there are tensorboard, speedscope,
+      because: unknown format `tensorbord`; available: tensorboard, speedscope,
         collapsed
       hint: did you mean `--export tensorboard`?
     ");
     assert!(refused("report --dir . --export tensorboard").contains("--export"));
-    assert!(refused("report --dir . --export tensorboard x --json").contains("does not go with"));
+    assert!(refused("report --dir . --export tensorboard x --json").contains("cannot be used with"));
 }
 
 #[test]

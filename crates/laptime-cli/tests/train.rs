@@ -72,7 +72,7 @@ fn become_laptime(folder: &Path, words: &str) -> laptime::Said {
 #[test]
 fn what_the_process_used_before_it_became_laptime_is_not_counted() {
     let folder = folder();
-    // The second is measured from outside, and the third is what it is told of the second.
+    // The second is measured from outside, and the third is what it knows of the second.
     for words in ["train linear --epochs 4000 --json", "run -- sleep 0.2", "report --json"] {
         let said = become_laptime(folder.path(), words);
         assert_eq!(said.code, Some(0), "{words}: {}", said.err);
@@ -135,7 +135,7 @@ fn every_knob_is_on_record_and_its_step_is_one_of_all_its_batches() {
 }
 
 #[test]
-fn a_goal_that_is_reached_ends_the_training_and_tells_when() {
+fn a_goal_that_is_reached_ends_the_training_and_reports_when() {
     let folder = folder();
     let report = json(&run(folder.path(), "train cnn --until-accuracy 0.9 --validate 0.2 --json"));
     let (fit, target) = (&report["fits"][0], &report["fits"][0]["target"]);
@@ -153,7 +153,7 @@ fn a_goal_that_is_reached_ends_the_training_and_tells_when() {
 }
 
 #[test]
-fn a_goal_that_is_missed_is_told_with_the_best_and_is_no_failure() {
+fn a_goal_that_is_missed_is_reported_with_the_best_and_is_no_failure() {
     let folder = folder();
     let said = run(folder.path(), "train mlp --rows 500 --epochs 2 --until-loss 1e-9 --dtype bf16");
     assert_eq!(said.code, Some(0), "{}", said.err);
@@ -171,7 +171,7 @@ fn a_training_that_gets_no_better_ends_and_says_so() {
     let folder = folder();
     let said = run(folder.path(), "train linear --lr 0.9 --early-stop 3 --epochs 50");
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.contains(" of 50 epochs: the loss had not become lower for 3 epochs"), "{}", said.out);
+    assert!(said.out.contains(" of 50 epochs: the loss had not improved for 3 epochs"), "{}", said.out);
 }
 
 #[test]

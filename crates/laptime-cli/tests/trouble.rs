@@ -116,7 +116,7 @@ fn wait_for_log(folder: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_folder_deleted_under_the_training_is_told_and_nothing_is_missing_from_the_report() {
+fn a_folder_deleted_under_the_training_is_reported_and_nothing_is_missing_from_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let child = start(folder.path(), TRAINING);
     wait_for_log(folder.path());

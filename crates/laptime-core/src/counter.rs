@@ -15,7 +15,7 @@ pub enum Counter {
     HostToDeviceBytes = 2,
     /// Bytes exchanged between ranks.
     BetweenRanksBytes = 3,
-    /// Tokens trained on, where the input tells them.
+    /// Tokens trained on, where the input shows them.
     Tokens = 4,
 }
 

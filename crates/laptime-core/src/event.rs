@@ -30,7 +30,7 @@ pub enum Event {
         end: Ticks,
         /// Samples trained on.
         samples: u32,
-        /// The loss, where the training told it.
+        /// The loss, where the training reported it.
         loss: Option<f64>,
     },
     /// A fit begins.
@@ -79,7 +79,7 @@ pub enum Event {
         /// How much came on top.
         amount: u64,
     },
-    /// The training told how well it does.
+    /// The training reported a metric.
     Measured {
         /// What was measured.
         metric: Metric,

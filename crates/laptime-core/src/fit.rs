@@ -34,7 +34,7 @@ pub struct FitFacts {
     pub steps_per_epoch: Option<u64>,
     /// Numbers the model learns.
     pub parameters: Option<u64>,
-    /// Functions that a compiler made one of several stages, by name: what is inside cannot be told apart.
+    /// Functions that a compiler made one of several stages, by name: their stages cannot be separated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compiled_functions: Vec<String>,
     /// Processes that load its data.

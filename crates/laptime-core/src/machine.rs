@@ -1,6 +1,6 @@
 //! The machine at one moment.
 
-/// The machine at one moment; counters count from its start. What it does not tell is `None`.
+/// The machine at one moment; counters count from its start. What it does not report is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MachineReading {
     /// CPUs there are.

@@ -1,4 +1,4 @@
-//! Metrics: how well the model does, as told by the training.
+//! Metrics: how well the model does, as reported by the training.
 
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@ use crate::StageId;
 
 /// One entry of a profile.
 ///
-/// Numbers of processes, threads, functions and nodes are the sampler's own, from 0; each is told before it
+/// Numbers of processes, threads, functions and nodes are the sampler's own, from 0; each is recorded before it
 /// is used.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProfileRecord {

@@ -114,8 +114,8 @@ pub struct ProcessFacts {
     /// The name of the ring in shared memory, when there is one.
     pub ring: Option<String>,
     /// What a process that joined a run knows of it and its maker did not, such as device and engine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub told: Option<Box<crate::RunMeta>>,
+    #[serde(rename = "told", skip_serializing_if = "Option::is_none")]
+    pub known: Option<Box<crate::RunMeta>>,
     /// The parent's pid, of a process that joined the run beside its rank's own, such as a loader worker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,

@@ -26,7 +26,7 @@ pub struct RunMeta {
     pub frameworks: Vec<String>,
     /// What computes, such as `cpu`.
     pub device: Option<String>,
-    /// Threads the engine was told to use.
+    /// Threads the engine was configured to use.
     pub threads: Option<u32>,
     /// The engine and its version.
     pub engine: Option<String>,
@@ -58,7 +58,7 @@ pub enum Status {
     Finished,
     /// The training failed.
     Failed,
-    /// It ended without a word, or was told to stop.
+    /// It ended without a word, or was asked to stop.
     Killed,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StageId(pub u16);
 
-/// Stages one process can tell apart; later names share [`StageId::OTHER`].
+/// Stages one process can distinguish; later names share [`StageId::OTHER`].
 pub const MAX_STAGES: u16 = 256;
 
 /// The first number given to a user's stage; the numbers below are built in or reserved.

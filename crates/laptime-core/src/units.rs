@@ -1,6 +1,6 @@
-//! Numbers as people read them: three significant digits, the unit that fits, "–" for what cannot be told.
+//! Numbers as people read them: three significant digits, the unit that fits, "–" for unknown values.
 
-/// What stands where a value cannot be told.
+/// What stands for an unknown value.
 pub const UNKNOWN: &str = "–";
 
 /// The value as `show` writes it, or "–".

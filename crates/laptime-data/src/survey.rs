@@ -56,7 +56,7 @@ pub enum ElementType {
     Float16,
     /// Half precision with the range of single.
     Bfloat16,
-    /// Single precision, which training computes with unless told otherwise.
+    /// Single precision, which training computes with by default.
     #[default]
     Float32,
     /// Double precision.
@@ -133,7 +133,7 @@ pub struct Survey {
     pub sample_bytes_stored: Option<f64>,
     /// Bytes of a sample in memory, the mean.
     pub sample_bytes_decoded: Option<f64>,
-    /// Bytes of everything in memory, as far as it can be told.
+    /// Bytes of everything in memory, as far as it is known.
     pub decoded_bytes: Option<Amount>,
     /// What one pass moves.
     pub epoch_bytes: EpochBytes,
@@ -143,7 +143,7 @@ pub struct Survey {
     pub transfer_s: Option<Amount>,
     /// What all passes must take at least.
     pub least: Least,
-    /// The memory there is; `None` where the system does not tell.
+    /// The memory there is; `None` where the system does not say.
     pub memory: Option<Memory>,
     /// How numbers are moved to the device.
     pub dtype: ElementType,
@@ -164,7 +164,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at the files and folders; a path that cannot be read is told among the troubles.
+    /// Looks at the files and folders; a path that cannot be read is listed among the troubles.
     #[must_use]
     pub fn of(paths: &[PathBuf], options: &SurveyOptions, watch: &Watch) -> Self {
         let mut found = walk::walk(paths, options.exact, watch);
@@ -202,7 +202,7 @@ impl Survey {
             epochs: options.epochs,
             parts,
             trouble_count: found.troubles.count,
-            troubles: found.troubles.told,
+            troubles: found.troubles.listed,
             complete: !watch.stopped(),
             read_bytes,
         };

@@ -22,7 +22,7 @@ use crate::watcher::Watcher;
 
 /// How long a command that was asked to end may take to do so.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often whoever watches is told that time passes.
+/// How often the watcher is notified that time passes.
 const BEAT: Duration = Duration::from_millis(200);
 
 /// How commands are run apart.

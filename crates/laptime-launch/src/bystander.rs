@@ -16,7 +16,7 @@ pub(crate) struct Bystander {
     pid: i32,
     question: File,
     answer: File,
-    /// One that once did not answer may tell of an old signal as if it were new.
+    /// One that once did not answer may report an old signal as if it were new.
     trusted: bool,
 }
 

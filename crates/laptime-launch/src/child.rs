@@ -140,7 +140,7 @@ impl Child {
     }
 
     fn wait_id(&self, options: i32) -> libc::siginfo_t {
-        // SAFETY: zeroed information is valid, and stays so when there is nothing to tell.
+        // SAFETY: zeroed information is valid, and stays so when there is nothing to report.
         unsafe {
             let mut about: libc::siginfo_t = std::mem::zeroed();
             libc::waitid(libc::P_PID, self.pid.unsigned_abs(), &raw mut about, options);

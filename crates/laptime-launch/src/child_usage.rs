@@ -18,7 +18,7 @@ pub struct ChildUsage {
 }
 
 impl ChildUsage {
-    /// What `wait4` told.
+    /// What `wait4` reported.
     pub(crate) fn of(usage: &libc::rusage) -> Self {
         let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
         let ns = |time: libc::timeval| {

@@ -1,8 +1,8 @@
 //! Python's hooks: how they reach the Pythons that the command starts, and what became of them there.
 //!
 //! A folder with our `sitecustomize.py` and the list of frameworks comes first on PYTHONPATH. That file runs in every Python
-//! of the command, imports the laptime that Python has or else the package this command belongs to, and tells
-//! in a file of the run what it did. What that file does not say is deduced from the processes that were seen.
+//! of the command, imports the laptime that Python has or else the package this command belongs to, and writes
+//! into a file of the run what it did. What that file does not say is deduced from the processes that were seen.
 
 use std::collections::BTreeMap;
 use std::env;

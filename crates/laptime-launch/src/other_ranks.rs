@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use laptime_core::{Record, Status};
 use laptime_store::{LogName, RunReader};
 
-/// Ranks of one training end together; one that does not is told of as it stands.
+/// Ranks of one training end together; one that does not is reported as it stands.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often to look.
 const PAUSE: Duration = Duration::from_millis(20);

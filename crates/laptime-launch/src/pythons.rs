@@ -137,7 +137,7 @@ fn refusal(said: &Said) -> Option<(String, String)> {
         }
         ("broken", error) => {
             let because = format!("the laptime package of the script's Python cannot be loaded ({error})");
-            (because, format!("install it anew: {}", install("--force-reinstall ")))
+            (because, format!("reinstall it: {}", install("--force-reinstall ")))
         }
         ("name_taken", _) => {
             (format!("the script has a module named laptime of its own, {python}"), "rename it".to_owned())

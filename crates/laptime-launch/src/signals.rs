@@ -1,4 +1,4 @@
-//! Signals: held back in laptime, told apart by who sent them, and given to the command as it would get them.
+//! Signals: held back in laptime, distinguished by sender, and given to the command as it would get them.
 
 #![expect(unsafe_code, reason = "signal masks, dispositions and waiting for signals")]
 
@@ -58,7 +58,7 @@ impl Blocked {
             libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut before);
             let child_ignored = before.sa_sigaction == libc::SIG_IGN;
             if child_ignored {
-                // Where it is ignored the kernel reaps children itself, and nobody could tell how ours ended.
+                // Where it is ignored the kernel reaps children itself, and it would be unknown how ours ended.
                 libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             }
             let pipe_ignored = PIPE_IGNORED.load(Ordering::Relaxed);

@@ -169,7 +169,7 @@ impl Supervisor {
     }
 
     fn put(&self, now: Anchor, records: Vec<Record>) {
-        // Without a writer there is nobody to tell.
+        // Without a writer there is nowhere to record it.
         let _ = self.log.send((now, records));
     }
 }

@@ -39,7 +39,7 @@ struct Sums {
     write_bytes: Option<u64>,
 }
 
-/// One process, as `/proc/PID/stat` tells.
+/// One process, from `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Stat {
     start: u64,

@@ -16,7 +16,7 @@ pub(crate) struct ThreadWaits {
 }
 
 impl ThreadWaits {
-    /// The waits so far of these processes; `None` where the kernel does not tell, or of too many threads.
+    /// The waits so far of these processes; `None` where the kernel does not say, or of too many threads.
     pub(crate) fn read(&mut self, processes: &[u32], system: &dyn Processes) -> Option<u64> {
         let threads =
             processes.iter().flat_map(|pid| system.threads(*pid).into_iter().map(|tid| (*pid, tid)));

@@ -41,7 +41,7 @@ struct ChunkStart {
     mark: Mark,
 }
 
-/// What the first rows tell.
+/// What the first rows show.
 #[derive(Debug)]
 struct Head {
     columns: usize,
@@ -273,7 +273,7 @@ fn unreadable(file: &DataFile, error: csv::Error) -> LoadError {
     LoadError::Unreadable { file: file.path(), source: io::Error::other(error) }
 }
 
-/// The line in which a row of the chunk starts. The parser counts lines too, but tells where the one before ended.
+/// The line in which a row of the chunk starts. The parser counts lines too, but reports where the one before ended.
 fn line_of(chunk: &Chunk<'_>, row_in_chunk: u64) -> u64 {
     let (mut seen, mut line) = (0, chunk.start.mark.line);
     let mut scanner = RecordScanner::new(chunk.start.mark, DELIMITER);

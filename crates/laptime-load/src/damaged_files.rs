@@ -9,7 +9,7 @@ use crate::mutation::{npy, survive_in_memory};
 use crate::order::Order;
 use crate::source::Source;
 
-/// Opens the file and reads all of it, whole and in small chunks; tells whether it was in order.
+/// Opens the file and reads all of it, whole and in small chunks; returns whether it was valid.
 fn read_everything(path: &Path) -> bool {
     let limits = Limits { in_memory_bytes: 0, chunk_bytes: 64 };
     let whole = Source::open(path, &Limits::default()).and_then(|source| source.read_whole());

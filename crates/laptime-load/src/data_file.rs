@@ -17,7 +17,7 @@ pub(crate) struct DataFile {
     stamp: Stamp,
 }
 
-/// What tells a changed file from an unchanged one.
+/// What distinguishes a changed file from an unchanged one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,

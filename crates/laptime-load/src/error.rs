@@ -14,7 +14,7 @@ const MAX_SHOWN_CHARS: usize = 40;
 #[non_exhaustive]
 pub enum LoadError {
     /// There is no file at this path.
-    #[error("there is no such file: {}", shown(.file))]
+    #[error("no such file: {}", shown(.file))]
     NotFound {
         /// The path that was asked for.
         file: PathBuf,
@@ -42,7 +42,7 @@ pub enum LoadError {
         file: PathBuf,
     },
     /// The file has no rows.
-    #[error("there are no rows: {}", shown(.file))]
+    #[error("no rows: {}", shown(.file))]
     Empty {
         /// The file.
         file: PathBuf,
@@ -112,7 +112,7 @@ pub enum LoadError {
         limit_bytes: u64,
     },
     /// The file does not start as an NPY file does.
-    #[error("not an NPY file, whatever its name: {}", shown(.file))]
+    #[error("not an NPY file, despite its name: {}", shown(.file))]
     NotNpy {
         /// The file.
         file: PathBuf,
@@ -158,7 +158,7 @@ pub enum LoadError {
         found: usize,
     },
     /// The file is shorter than its header says.
-    #[error("the header tells of {expected_bytes} bytes, the file has {found_bytes}: {}", shown(.file))]
+    #[error("the header declares {expected_bytes} bytes, the file has {found_bytes}: {}", shown(.file))]
     Truncated {
         /// The file.
         file: PathBuf,
@@ -174,7 +174,7 @@ pub enum LoadError {
         file: PathBuf,
     },
     /// There is no memory for that many rows.
-    #[error("there is no memory for {rows} rows at a time")]
+    #[error("not enough memory for {rows} rows at a time")]
     OutOfMemory {
         /// Rows asked for.
         rows: u64,
@@ -204,7 +204,7 @@ impl LoadError {
                 "the path is relative: check it against the directory you are in"
             }
             Self::NotFound { .. } => "check the path",
-            Self::Unreadable { .. } => "check that you may read the file and that its disk is well",
+            Self::Unreadable { .. } => "check the permissions of the file and the health of its disk",
             Self::NotAFile { .. } => "name a file; of a directory, name one of the files in it",
             Self::UnknownFormat { .. } => "save the data as CSV, or as NPY with numpy.save, and name it so",
             Self::Empty { .. } => "check that whatever writes the file has finished",
@@ -225,7 +225,7 @@ impl LoadError {
             }
             Self::Truncated { .. } => "copy or write the file again: its end is missing",
             Self::Changed { .. } => "start again once nothing writes to the file any more",
-            Self::OutOfMemory { .. } => "take a smaller batch, or lower the memory for whole files",
+            Self::OutOfMemory { .. } => "choose a smaller batch, or lower the memory for whole files",
             Self::NoThread { .. } => "raise the limit for threads (ulimit -u), or end other programs",
             Self::ReadAheadEnded { .. } => return None,
         };
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn the_file_is_named_last_and_safely() {
         let error = LoadError::Empty { file: PathBuf::from("a\x1bb.csv") };
-        assert_eq!(error.to_string(), "there are no rows: a\\u{1b}b.csv");
+        assert_eq!(error.to_string(), "no rows: a\\u{1b}b.csv");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn mutate(rng: &mut ChaCha8Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Mutates the seeds and hands each result to `reads`, which tells whether it was still in order.
+/// Mutates the seeds and hands each result to `reads`, which returns whether it was still valid.
 pub(crate) fn survive_in_memory(seeds: &[Vec<u8>], reads: impl Fn(&[u8]) -> bool) {
     let mut rng = ChaCha8Rng::seed_from_u64(2024);
     let mut readable = 0;

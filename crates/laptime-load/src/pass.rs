@@ -28,7 +28,7 @@ impl Pass {
         Self { table, rows, shuffled }
     }
 
-    /// Moves up to `most` rows into the batch and tells how many; none means that the pass is over.
+    /// Moves up to `most` rows into the batch and returns how many; none means that the pass is over.
     pub(crate) fn fill(&mut self, batch: &mut Batch, most: usize) -> usize {
         let count = self.rows.len().min(most);
         let taken = self.rows.start..self.rows.start + count;

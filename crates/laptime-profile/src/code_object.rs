@@ -5,7 +5,7 @@ use std::io;
 use crate::layout::{CODE_BYTES, Layout};
 use crate::memory::{Memory, word_at};
 
-/// A function as its code object tells.
+/// A function as its code object describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Code {
     pub(crate) name: String,
@@ -13,7 +13,7 @@ pub(crate) struct Code {
     pub(crate) line: u32,
 }
 
-/// The part of a code object that tells it from any other: where it says its line, file and name. Memory of
+/// The part of a code object that distinguishes it from any other: where it says its line, file and name. Memory of
 /// code that is no longer needed, such as that of a module that was imported, soon holds other code.
 pub(crate) type CodeMark = [u8; MARK_BYTES];
 const MARK_OFFSET: u64 = 64;

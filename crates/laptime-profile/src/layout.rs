@@ -109,7 +109,7 @@ pub(crate) fn layout_of(version: u64, runtime: u64, memory: &impl Memory) -> Res
     }
 }
 
-/// The layout that a runtime state tells of itself.
+/// The layout that a runtime state describes itself.
 fn described(runtime: u64, memory: &impl Memory) -> Option<Layout> {
     let mut bytes = [0; DESCRIPTION_WORDS * 8];
     memory.read(runtime, &mut bytes).ok()?;

@@ -37,7 +37,7 @@ impl Pace {
         Duration::from_secs_f64((0.5 + self.random.f64()) / self.hz)
     }
 
-    /// Notes how long it was since the sample before; `cpu` tells what all samples have cost so far, and is
+    /// Notes how long it was since the sample before; `cpu` returns what all samples have cost so far, and is
     /// asked seldom. Says whether the rate was lowered.
     pub(crate) fn note(&mut self, wall: Duration, cpu: impl FnOnce() -> Duration) -> bool {
         self.wall += wall;

@@ -100,7 +100,7 @@ fn versions_that_are_not_known_are_refused_by_name() {
     {
         let mut memory = python_3_11(&["<module>"]);
         memory.put_word(VERSION_AT, version);
-        assert!(matches!(find(&memory), Err(Refusal::Unknown(told)) if told == name), "{name}");
+        assert!(matches!(find(&memory), Err(Refusal::Unknown(version)) if version == name), "{name}");
     }
 }
 

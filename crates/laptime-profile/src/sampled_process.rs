@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::{Duration, Instant};
 
-use laptime_core::{ProfileRecord, SampledProcess as Told, SampledThread, StageId};
+use laptime_core::{ProfileRecord, SampledProcess as ProcessRecord, SampledThread, StageId};
 use laptime_store::{LaneMemory, RunRings};
 
 use crate::code_object::{CodeMark, read_marks};
@@ -68,9 +68,9 @@ impl SampledProcess {
     }
 
     /// What a profile says of it.
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn record(&self) -> ProcessRecord {
         let (process, pid, pid_start) = (self.number, self.pid, self.pid_start);
-        Told { process, pid, pid_start, runtime: self.python.name() }
+        ProcessRecord { process, pid, pid_start, runtime: self.python.name() }
     }
 
     /// Whether its memory no longer makes sense: it has become another program, or ends.

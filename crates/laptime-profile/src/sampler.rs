@@ -28,7 +28,7 @@ const LOOK_FOR_RINGS_EVERY: Duration = Duration::from_millis(40);
 const WRITE_EVERY: Duration = Duration::from_secs(1);
 /// Each time the file has grown by this it is written half as often, so that weeks fit on a disk.
 const GROWTH_BYTES: u64 = 4 << 20;
-/// Troubles that are told at most.
+/// The most troubles that are reported.
 const MOST_TROUBLES: usize = 16;
 
 /// A running sampler.
@@ -159,7 +159,7 @@ impl Sampling {
         match Python::find(pid, &mut self.libraries) {
             Ok(python) => {
                 let process = SampledProcess::new(self.next_process, (pid, start), python);
-                self.round.news.push(ProfileRecord::Process(process.told()));
+                self.round.news.push(ProfileRecord::Process(process.record()));
                 self.processes.push(process);
                 self.next_process += 1;
                 return;

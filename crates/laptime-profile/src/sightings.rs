@@ -26,7 +26,7 @@ pub(crate) struct Sightings {
     functions: HashMap<Code, u32>,
     nodes: HashMap<(Option<u32>, u32), u32>,
     counts: HashMap<Place, (u64, u64)>,
-    /// Functions and nodes nobody has been told of.
+    /// Functions and nodes not yet reported.
     news: Vec<ProfileRecord>,
     full: bool,
 }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_stacks_are_added_up_and_names_are_told_once() {
+    fn equal_stacks_are_added_up_and_names_are_reported_once() {
         let mut sightings = Sightings::default();
         for round in 0..3 {
             let [main, step] = ["main", "step"].map(|name| sightings.function(&code(name)));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_that_is_told() {
+    fn memory_is_bounded_and_that_is_reported() {
         let mut sightings = Sightings::default();
         for at in 0..MOST_FUNCTIONS + 100 {
             sightings.function(&code(&at.to_string()));

@@ -14,15 +14,15 @@ pub(crate) struct EpochFeed {
 }
 
 /// Number of the fit, number of the epoch, when it ended in seconds since 1970, and its scalars by tag.
-type Told = (u32, u32, f64, Vec<(String, f64)>);
+type EpochTuple = (u32, u32, f64, Vec<(String, f64)>);
 
 #[pymethods]
 impl EpochFeed {
     /// The epochs that ended since the last call.
-    fn next_epochs(&mut self, py: Python<'_>) -> PyResult<Vec<Told>> {
+    fn next_epochs(&mut self, py: Python<'_>) -> PyResult<Vec<EpochTuple>> {
         let points = py.detach(|| self.feed.next_epochs()).map_err(|error| python_error(&error))?;
-        let told = |point: EpochPoint| (point.fit, point.epoch, point.unix_s, point.scalars);
-        Ok(points.into_iter().map(told).collect())
+        let tuple = |point: EpochPoint| (point.fit, point.epoch, point.unix_s, point.scalars);
+        Ok(points.into_iter().map(tuple).collect())
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn arm(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResu
     Ok(())
 }
 
-/// A panic of ours is told in the report, not on the training's standard error.
+/// A panic of ours is shown in the report, not on the training's standard error.
 fn silence_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
@@ -138,7 +138,7 @@ pub(crate) fn count(counter: &str, amount: u64) {
     }
 }
 
-/// Tells `loss`, `accuracy`, `validation_loss` or `validation_accuracy`.
+/// Records `loss`, `accuracy`, `validation_loss` or `validation_accuracy`.
 #[pyfunction]
 pub(crate) fn measured(metric: &str, value: f64) {
     if let Some(metric) = Metric::named(metric) {

@@ -1,6 +1,6 @@
 //! `laptime.lap("name")`: books the time since the last lap.
 
-#![expect(unsafe_code, reason = "a name is told from another by its address alone")]
+#![expect(unsafe_code, reason = "names are compared by address alone")]
 
 use std::cell::Cell;
 use std::ptr::null_mut;

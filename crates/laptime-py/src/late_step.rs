@@ -1,4 +1,4 @@
-//! Steps that are told after they ended, by hooks of frameworks that compute asynchronously.
+//! Steps that are reported after they ended, by hooks of frameworks that compute asynchronously.
 
 use laptime_core::Ticks;
 use laptime_record::{self as record, guarded};

@@ -9,7 +9,7 @@ pub(crate) fn be_worker(number: u32) {
     guarded((), || record::be_worker(number));
 }
 
-/// The rank of this process as its launcher tells; 0 when it is alone.
+/// The rank of this process as its launcher says; 0 when it is alone.
 #[pyfunction]
 pub(crate) fn rank() -> u32 {
     record::rank_from_environment().0

@@ -1,6 +1,6 @@
 //! How many samples a batch has, found without knowing any framework.
 
-#![expect(unsafe_code, reason = "looks at every batch, so it must cost nothing where nothing can be told")]
+#![expect(unsafe_code, reason = "looks at every batch, so it must cost nothing where nothing is known")]
 
 use std::ptr::null_mut;
 
@@ -13,29 +13,29 @@ pub(crate) enum SampleCount {
     /// Always this many.
     Fixed(u32),
     /// What a function says of the batch.
-    Told(Py<PyAny>),
-    /// What the batch looks like. The type of the last batch of which nothing could be told is kept.
+    Function(Py<PyAny>),
+    /// What the batch looks like. The type of the last batch that showed none is kept.
     Looked(*mut ffi::PyTypeObject),
 }
 
 impl SampleCount {
     /// From a number, a function, or nothing.
-    pub(crate) fn new(told: Option<Bound<'_, PyAny>>) -> Self {
-        match told {
+    pub(crate) fn new(given: Option<Bound<'_, PyAny>>) -> Self {
+        match given {
             None => Self::Looked(null_mut()),
-            Some(told) => match told.extract::<u32>() {
+            Some(given) => match given.extract::<u32>() {
                 Ok(number) => Self::Fixed(number),
-                Err(_) => Self::Told(told.unbind()),
+                Err(_) => Self::Function(given.unbind()),
             },
         }
     }
 
     /// The Python object it holds, or null.
     pub(crate) fn held(&self) -> *mut PyObject {
-        if let Self::Told(told) = self { told.as_ptr() } else { null_mut() }
+        if let Self::Function(function) = self { function.as_ptr() } else { null_mut() }
     }
 
-    /// The number of samples in a batch; 0 when it cannot be told.
+    /// The number of samples in a batch; 0 when it is unknown.
     ///
     /// # Safety
     /// `batch` must be alive, and the interpreter lock be held.
@@ -53,10 +53,10 @@ impl SampleCount {
                 *silent = kind;
                 0
             }),
-            Self::Told(told) => {
-                let told = told.bind(py).call1((batch,)).and_then(|number| number.extract());
+            Self::Function(function) => {
+                let count = function.bind(py).call1((batch,)).and_then(|number| number.extract());
                 // A function that fails says nothing; the training must not notice.
-                told.unwrap_or(0)
+                count.unwrap_or(0)
             }
         }
     }

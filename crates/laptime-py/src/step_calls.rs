@@ -1,8 +1,8 @@
-//! What hooks tell in every step, as functions that CPython calls directly and that share one door.
+//! What hooks report in every step, as functions that CPython calls directly and that share one door.
 //!
 //! Between two of these calls PyTorch has thrown nearly everything out of the caches, so what counts is how
 //! little code and memory a call touches. Each function is a few instructions; all of them go on in
-//! [`tell`], which therefore is the code that is most often still there.
+//! [`report`], which therefore is the code that is most often still there.
 
 #![expect(
     unsafe_code,
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use crate::{garbage, torch};
 
 // What `begin_call` answers. Python gets `None` for a call that is no stage of its own and `True` for one that
-// has begun, which it tells apart without looking anything up, and a number for all others (but 1, which equals `True`).
+// has begun, which it checks without looking anything up, and a number for all others (but 1, which equals `True`).
 const SILENT: i32 = -1;
 const BEGUN: i32 = 0;
 /// It has begun, and the samples of its input are wanted.
@@ -30,9 +30,9 @@ const NEW_MODEL: i32 = 3;
 /// The module is seen for the first time.
 const NEW_MODULE: i32 = 4;
 
-/// What a hook tells; the object it is about goes with it.
+/// What a hook reports; the object it is about goes with it.
 #[derive(Clone, Copy)]
-enum Told {
+enum HookEvent {
     Call(Modes),
     CallEnd,
     Backward,
@@ -46,24 +46,24 @@ enum Told {
     WaitEnd,
 }
 
-/// Passes on what a hook tells, and gives the answer.
+/// Passes on what a hook reports, and gives the answer.
 #[inline(never)]
-fn tell(told: Told, object: *mut PyObject) -> i32 {
+fn report(event: HookEvent, object: *mut PyObject) -> i32 {
     let about = Address(object.addr());
     guarded(SILENT, || {
         training(|training| {
-            match told {
-                Told::Call(modes) => return answer(training.begin_call(about, modes)),
-                Told::CallEnd => training.end_call(),
-                Told::Backward => training.begin_backward(),
-                Told::BackwardEnd => return i32::from(training.end_backward()),
-                Told::Zero => training.begin_zero(about),
-                Told::ZeroEnd => training.end_zero(),
-                Told::Update => return i32::from(training.begin_update(about) as u8),
-                Told::UpdateEnd => training.end_update(about),
-                Told::Request => return i32::from(training.ask(about) == Request::Interrupts),
-                Told::Batch => return i32::from(training.take_batch(about)),
-                Told::WaitEnd => training.end_wait(),
+            match event {
+                HookEvent::Call(modes) => return answer(training.begin_call(about, modes)),
+                HookEvent::CallEnd => training.end_call(),
+                HookEvent::Backward => training.begin_backward(),
+                HookEvent::BackwardEnd => return i32::from(training.end_backward()),
+                HookEvent::Zero => training.begin_zero(about),
+                HookEvent::ZeroEnd => training.end_zero(),
+                HookEvent::Update => return i32::from(training.begin_update(about) as u8),
+                HookEvent::UpdateEnd => training.end_update(about),
+                HookEvent::Request => return i32::from(training.ask(about) == Request::Interrupts),
+                HookEvent::Batch => return i32::from(training.take_batch(about)),
+                HookEvent::WaitEnd => training.end_wait(),
             }
             0
         })
@@ -103,10 +103,10 @@ unsafe extern "C" fn begin_call(_: *mut PyObject, module: *mut PyObject) -> *mut
     if is_inside() {
         return none();
     }
-    // Asked first: what Python runs meanwhile may have something to tell as well.
+    // Asked first: what Python runs meanwhile may have something to report as well.
     // SAFETY: called by Python with a living module.
     let modes = guarded(NO_MODES, || modes_of(unsafe { argument(module) }));
-    match tell(Told::Call(modes), module) {
+    match report(HookEvent::Call(modes), module) {
         SILENT => none(),
         // SAFETY: `True` always exists, and Python holds its lock while it calls us.
         BEGUN => unsafe { ffi::Py_NewRef(ffi::Py_True()) },
@@ -117,13 +117,13 @@ unsafe extern "C" fn begin_call(_: *mut PyObject, module: *mut PyObject) -> *mut
 const NO_MODES: Modes = Modes { trains: false, grad_enabled: false };
 
 fn modes_of(module: Borrowed<'_, '_, PyAny>) -> Modes {
-    let trains = module.getattr(intern!(module.py(), "training")).and_then(|told| told.is_truthy());
-    // What cannot be told is not trained.
+    let trains = module.getattr(intern!(module.py(), "training")).and_then(|mode| mode.is_truthy());
+    // A module without that is not trained.
     Modes { trains: trains.unwrap_or(false), grad_enabled: torch::is_grad_enabled(module.py()) }
 }
 
 unsafe extern "C" fn end_call(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
-    tell(Told::CallEnd, null_mut());
+    report(HookEvent::CallEnd, null_mut());
     none()
 }
 
@@ -134,42 +134,42 @@ unsafe extern "C" fn begin_backward(_: *mut PyObject, tensors: *mut PyObject) ->
     if let Some(loss) = loss {
         guarded((), || training(|training| training.take_loss(loss)));
     }
-    tell(Told::Backward, null_mut());
+    report(HookEvent::Backward, null_mut());
     none()
 }
 
 unsafe extern "C" fn end_backward(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
-    match tell(Told::BackwardEnd, null_mut()) {
+    match report(HookEvent::BackwardEnd, null_mut()) {
         1 => number(1),
         _ => none(),
     }
 }
 
 unsafe extern "C" fn begin_zero(_: *mut PyObject, optimizer: *mut PyObject) -> *mut PyObject {
-    tell(Told::Zero, optimizer);
+    report(HookEvent::Zero, optimizer);
     none()
 }
 
 unsafe extern "C" fn end_zero(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
-    tell(Told::ZeroEnd, null_mut());
+    report(HookEvent::ZeroEnd, null_mut());
     none()
 }
 
 unsafe extern "C" fn begin_update(_: *mut PyObject, optimizer: *mut PyObject) -> *mut PyObject {
-    number(tell(Told::Update, optimizer))
+    number(report(HookEvent::Update, optimizer))
 }
 
 unsafe extern "C" fn end_update(_: *mut PyObject, optimizer: *mut PyObject) -> *mut PyObject {
-    tell(Told::UpdateEnd, optimizer);
+    report(HookEvent::UpdateEnd, optimizer);
     none()
 }
 
 unsafe extern "C" fn ask(_: *mut PyObject, iterator: *mut PyObject) -> *mut PyObject {
-    number(tell(Told::Request, iterator))
+    number(report(HookEvent::Request, iterator))
 }
 
 unsafe extern "C" fn end_wait(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
-    tell(Told::WaitEnd, null_mut());
+    report(HookEvent::WaitEnd, null_mut());
     none()
 }
 
@@ -183,7 +183,7 @@ unsafe extern "C" fn take_batch(
     }
     // SAFETY: Python passes as many living arguments as it says.
     let (iterator, batch) = unsafe { (*arguments, argument(*arguments.add(1))) };
-    if tell(Told::Batch, iterator) != 0 {
+    if report(HookEvent::Batch, iterator) != 0 {
         return number(0);
     }
     let samples = guarded(None, || torch::samples_of(&batch));

@@ -3,7 +3,7 @@
 use laptime_record::{BatchLog, guarded};
 use pyo3::prelude::*;
 
-/// One loop over batches, told by a hook that sees it from outside.
+/// One loop over batches, reported by a hook that sees it from outside.
 #[pyclass]
 #[derive(Default)]
 pub(crate) struct StepLog(BatchLog);

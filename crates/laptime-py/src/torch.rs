@@ -59,9 +59,9 @@ fn length_of(tensor: &Bound<'_, PyType>) -> Option<ffi::lenfunc> {
 
 /// Whether gradients are kept; without PyTorch they are not.
 pub(crate) fn is_grad_enabled(py: Python<'_>) -> bool {
-    let told =
+    let enabled =
         TORCH.get(py).map(|torch| torch.is_grad_enabled.bind(py).call0().and_then(|is| is.is_truthy()));
-    matches!(told, Some(Ok(true)))
+    matches!(enabled, Some(Ok(true)))
 }
 
 /// Samples in a batch whose first part is a plain tensor that nobody watches; `None` otherwise.
@@ -145,7 +145,7 @@ fn rows(tensor: &Bound<'_, PyAny>, length: Option<ffi::lenfunc>) -> Option<u32> 
     if shape.is_empty() { Some(1) } else { shape.get_item(0).ok()?.extract().ok() }
 }
 
-/// An iterator over the indices of a loader's batches, which tells how many samples each will have.
+/// An iterator over the indices of a loader's batches, which says how many samples each will have.
 #[pyclass(module = "laptime._native")]
 pub(crate) struct IndexIterator {
     indices: Py<PyIterator>,

@@ -1,4 +1,4 @@
-//! A loop over batches, told by whoever runs the loop: waits, steps, and the epoch they make.
+//! A loop over batches, reported by whoever runs the loop: waits, steps, and the epoch they make.
 
 use std::cell::Cell;
 

@@ -86,11 +86,11 @@ pub fn anchor() -> Anchor {
     }
 }
 
-/// How far apart two anchors must be to tell the length of a tick: each is good to some 30 ns, so half
+/// How far apart two anchors must be to measure the length of a tick: each is good to some 30 ns, so half
 /// a millisecond gives 0.01 %. Later anchors refine it.
 const CALIBRATION_NS: u64 = 500_000;
 
-/// The length of a tick from `began` to now, waiting until that can be told.
+/// The length of a tick from `began` to now, waiting until that can be measured.
 pub fn calibrate(began: &Anchor) -> Timebase {
     loop {
         let later = anchor();

@@ -1,6 +1,6 @@
 //! Fits, epochs and steps by explicit begin and end, for callers that cannot hold guards.
 //!
-//! Every begin and end may name a mark: then it is told of that earlier moment.
+//! Every begin and end may name a mark: then it is recorded at that earlier moment.
 
 use std::cell::RefCell;
 

@@ -74,7 +74,7 @@ impl Epoch<'_> {
         }
     }
 
-    /// Tells the loss of the step that is under way.
+    /// Records the loss of the step that is under way.
     pub fn loss(&self, loss: f64) {
         self.step_loss.set(Some(loss));
     }
@@ -139,7 +139,7 @@ impl<I, S> Drop for Batches<'_, I, S> {
     }
 }
 
-/// Tells how well the model does; does nothing without a recorder.
+/// Records a metric of the model; does nothing without a recorder.
 pub fn measured(metric: Metric, value: f64) {
     if let Some(lane) = current_lane() {
         push(lane, &Event::Measured { metric, at: now(), value });

@@ -8,7 +8,7 @@ use crate::lane::{Lane, Pushed};
 use crate::mark::rebook_background_of_marks;
 use crate::moment::Moment;
 
-/// One fit on one lane. Marks may be told late, with the time and totals of an earlier moment.
+/// One fit on one lane. Marks may be recorded late, with the time and totals of an earlier moment.
 pub(crate) struct FitLog {
     lane: Lane,
     pub(crate) number: u32,
@@ -18,8 +18,8 @@ pub(crate) struct FitLog {
     /// Whether steps were taken outside epochs.
     steps_only: bool,
     /// Totals as the log has them.
-    told: Vec<StageTotal>,
-    /// The newest mark: nothing can be told of a moment before it.
+    recorded: Vec<StageTotal>,
+    /// The newest mark: nothing can be recorded of a moment before it.
     newest: Moment,
 }
 
@@ -41,10 +41,10 @@ impl FitLog {
             next_epoch: 0,
             in_epoch: false,
             steps_only: false,
-            told: Vec::new(),
+            recorded: Vec::new(),
             newest,
         };
-        fit.tell(Event::FitBegin { fit: number, at: mark.at }, mark);
+        fit.record(Event::FitBegin { fit: number, at: mark.at }, mark);
         fit
     }
 
@@ -57,7 +57,7 @@ impl FitLog {
         let epoch = self.next_epoch;
         self.next_epoch += 1;
         (self.in_epoch, self.steps_only) = (true, false);
-        self.tell(Event::EpochBegin { epoch, at: mark.at }, mark);
+        self.record(Event::EpochBegin { epoch, at: mark.at }, mark);
         self.change_background(StageId::UNACCOUNTED);
         epoch
     }
@@ -69,7 +69,7 @@ impl FitLog {
         }
         let mark = self.moment(since);
         self.in_epoch = false;
-        self.tell(Event::EpochEnd { epoch: self.next_epoch - 1, at: mark.at }, mark);
+        self.record(Event::EpochEnd { epoch: self.next_epoch - 1, at: mark.at }, mark);
         self.change_background(StageId::BETWEEN_EPOCHS);
     }
 
@@ -86,7 +86,7 @@ impl FitLog {
         let is_news = since.as_ref().is_none_or(|mark| mark.at > self.newest.at);
         if is_news && !self.in_epoch {
             let mark = self.moment(since);
-            self.tell(Event::Cut { at: mark.at }, mark);
+            self.record(Event::Cut { at: mark.at }, mark);
         }
     }
 
@@ -100,7 +100,7 @@ impl FitLog {
     pub(crate) fn end(&mut self, since: Option<Moment>) {
         self.end_epoch(since.clone());
         let mark = self.moment(since);
-        self.tell(Event::FitEnd { fit: self.number, at: mark.at }, mark);
+        self.record(Event::FitEnd { fit: self.number, at: mark.at }, mark);
         self.change_background(StageId::TEAR_DOWN);
     }
 
@@ -109,7 +109,7 @@ impl FitLog {
         if mark.at < self.newest.at { self.newest.clone() } else { mark }
     }
 
-    /// The moment that is meant: marks are told in the order of their times.
+    /// The moment that is meant: marks are recorded in the order of their times.
     fn moment(&self, since: Option<Moment>) -> Moment {
         match since {
             Some(mark) if mark.at >= self.newest.at => mark,
@@ -127,7 +127,7 @@ impl FitLog {
     }
 
     /// Puts a mark on record, and before it the totals that have changed.
-    fn tell(&mut self, event: Event, mark: Moment) {
+    fn record(&mut self, event: Event, mark: Moment) {
         for total in mark.totals() {
             if self.remember(total) {
                 push(self.lane, &Event::Total(total));
@@ -139,14 +139,14 @@ impl FitLog {
 
     /// Whether this total is news.
     fn remember(&mut self, total: StageTotal) -> bool {
-        match self.told.iter_mut().find(|told| told.stage == total.stage) {
-            Some(told) if *told == total => false,
-            Some(told) => {
-                *told = total;
+        match self.recorded.iter_mut().find(|recorded| recorded.stage == total.stage) {
+            Some(recorded) if *recorded == total => false,
+            Some(recorded) => {
+                *recorded = total;
                 true
             }
             None => {
-                self.told.push(total);
+                self.recorded.push(total);
                 true
             }
         }

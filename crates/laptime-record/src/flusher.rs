@@ -26,8 +26,8 @@ pub(crate) struct Flusher {
     clock: Box<dyn Clock>,
     probes: Probes,
     ring: Option<PathBuf>,
-    names_told: usize,
-    threads_told: u64,
+    names_written: usize,
+    threads_written: u64,
     anchor_due_ns: u64,
     sample_due_ns: u64,
     sync_due_ns: u64,
@@ -50,8 +50,8 @@ impl Flusher {
             clock,
             probes,
             ring,
-            names_told: 0,
-            threads_told: 0,
+            names_written: 0,
+            threads_written: 0,
             anchor_due_ns: 0,
             sample_due_ns: 0,
             sync_due_ns,
@@ -105,16 +105,16 @@ impl Flusher {
     }
 
     fn tell_names_and_notes(&mut self) {
-        for (stage, name) in stage_names_from(self.names_told) {
-            self.names_told += 1;
+        for (stage, name) in stage_names_from(self.names_written) {
+            self.names_written += 1;
             self.writer.put(&Record::Stage { stage, name });
         }
         for note in self.shared.take_notes() {
             self.writer.put(&note);
         }
         let threads = self.shared.threads_not_recorded();
-        if threads > self.threads_told {
-            self.threads_told = threads;
+        if threads > self.threads_written {
+            self.threads_written = threads;
             self.writer.put(&Record::Trouble(Trouble::ThreadsNotRecorded { threads }));
         }
     }

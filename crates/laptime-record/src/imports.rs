@@ -1,4 +1,4 @@
-//! Imports: what a program loads before its first fit, told apart from the rest of its start-up.
+//! Imports: what a program loads before its first fit, separate from the rest of its start-up.
 //!
 //! Most imports end before there is a recorder, so they are kept until one starts. Only time that no stage
 //! claimed becomes `imports`: a stage that is used inside an import keeps its own.

@@ -1,4 +1,4 @@
-//! Joining a run that another process made: what `laptime run` tells the command through the environment.
+//! Joining a run that another process made: what `laptime run` passes to the command through the environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn began_from(text: &str) -> Option<Anchor> {
 pub(crate) struct Invitation {
     pub(crate) run: PathBuf,
     pub(crate) meta: RunMeta,
-    /// When the command was started; `None` when that was not told or cannot be.
+    /// When the command was started; `None` when that is unknown.
     pub(crate) began: Option<Anchor>,
 }
 
@@ -60,8 +60,8 @@ mod tests {
 
     fn read(run: &str, variables: &[(&str, &str)]) -> Option<Invitation> {
         let value = |name: &str| {
-            let told = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-            if name == RUN_VARIABLE { Some(run.into()) } else { told.map(OsString::from) }
+            let given = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            if name == RUN_VARIABLE { Some(run.into()) } else { given.map(OsString::from) }
         };
         Invitation::read(&value, &NOW)
     }
@@ -79,10 +79,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("run.json"), "{}").unwrap();
         let run = folder.path().to_str().unwrap();
-        let told = [("LAPTIME_BEGAN", "7,8,9,10")];
-        assert_eq!(read(run, &told).unwrap().began, Some(BEGAN));
+        let variables = [("LAPTIME_BEGAN", "7,8,9,10")];
+        assert_eq!(read(run, &variables).unwrap().began, Some(BEGAN));
         assert_eq!(read(run, &[("LAPTIME_BEGAN", "700,8,9,10")]).unwrap().began, None);
-        assert!(read("/no/such/run", &told).is_none());
-        assert!(read("", &told).is_none());
+        assert!(read("/no/such/run", &variables).is_none());
+        assert!(read("", &variables).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! The recorder that runs inside a training process.
 //!
 //! It is loaded into other people's programs, so it stays small, prints nothing, and after its start
-//! never fails, blocks or ends the process: trouble is counted and told in the report.
+//! never fails, blocks or ends the process: trouble is counted and shown in the report.
 //!
 //! ```
 //! use laptime_record::{FitFacts, Options, Recorder, Status, stage};

@@ -82,8 +82,8 @@ pub(crate) fn recall(id: Option<MarkId>, lane: Lane) -> Option<Moment> {
     })
 }
 
-/// Tells this thread's marks after an earlier moment that unclaimed time since then belongs to `to` now: what
-/// is told of them later must agree with what is told already.
+/// Corrects this thread's marks after an earlier moment: unclaimed time since then belongs to `to` now, and what
+/// is recorded of them later must agree with what is recorded already.
 pub(crate) fn rebook_background_of_marks(earlier: &Moment, lane: Lane, to: StageId) {
     let (before, lane) = (earlier.totals(), LaneOf::of(lane));
     MARKS.with_borrow_mut(|marks| {

@@ -25,7 +25,7 @@ pub(crate) struct Place {
     pub(crate) made: io::Result<PathBuf>,
     pub(crate) log: LogName,
     /// What this process knows of a run that it joined.
-    pub(crate) told: Option<Box<RunMeta>>,
+    pub(crate) known: Option<Box<RunMeta>>,
     process: ProcessIdentity,
     joined: u32,
     /// When this process itself began to be recorded.
@@ -68,7 +68,7 @@ impl Place {
             made: Ok(invitation.run.clone()),
             folder: invitation.run,
             log: LogName::Rank(rank),
-            told: Some(Box::new(options.meta.clone())),
+            known: Some(Box::new(options.meta.clone())),
             process: ProcessIdentity::current(),
             joined: RECORDERS.fetch_add(1, Ordering::Relaxed),
             own_began,
@@ -110,7 +110,7 @@ impl Place {
             folder,
             made,
             log,
-            told: None,
+            known: None,
             process: ProcessIdentity::current(),
             joined: 0,
             own_began: began,

@@ -1,10 +1,10 @@
-//! Which of several processes that train together this one is, as its launcher tells.
+//! Which of several processes that train together this one is, as its launcher says.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use laptime_store::ProcessIdentity;
 
-/// What a launcher tells the processes it starts.
+/// What a launcher passes to the processes it starts.
 struct Launcher {
     /// The variables with this process' rank and the number of ranks.
     rank: (&'static str, &'static str),
@@ -53,7 +53,7 @@ impl Launch {
     }
 
     fn from(variable: impl Fn(&str) -> Option<String>, parent: &ProcessIdentity) -> Option<Self> {
-        let (launcher, rank, ranks) = told(&variable)?;
+        let (launcher, rank, ranks) = launched(&variable)?;
         let mut hasher = DefaultHasher::new();
         for name in launcher.shared {
             (name, variable(name)).hash(&mut hasher);
@@ -71,15 +71,15 @@ impl Launch {
 /// The rank of this process and the number of ranks; 0 of 1 when it is alone.
 #[must_use]
 pub fn rank_from_environment() -> (u32, u32) {
-    told(&|name: &str| std::env::var(name).ok()).map_or((0, 1), |(_, rank, ranks)| (rank, ranks))
+    launched(&|name: &str| std::env::var(name).ok()).map_or((0, 1), |(_, rank, ranks)| (rank, ranks))
 }
 
-/// The launcher that tells both numbers is believed.
-fn told(variable: &impl Fn(&str) -> Option<String>) -> Option<(&'static Launcher, u32, u32)> {
+/// The launcher that gives both numbers is believed.
+fn launched(variable: &impl Fn(&str) -> Option<String>) -> Option<(&'static Launcher, u32, u32)> {
     let number = |name| variable(name)?.trim().parse::<u32>().ok();
-    let told =
+    let numbers =
         |launcher: &'static Launcher| Some((launcher, number(launcher.rank.0)?, number(launcher.rank.1)?));
-    LAUNCHERS.iter().find_map(told).filter(|(_, rank, ranks)| rank < ranks)
+    LAUNCHERS.iter().find_map(numbers).filter(|(_, rank, ranks)| rank < ranks)
 }
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_launcher_that_tells_both_numbers_is_believed() {
+    fn the_launcher_that_gives_both_numbers_is_believed() {
         assert_eq!(rank(&[]), None);
         assert_eq!(rank(&[("RANK", "1"), ("WORLD_SIZE", "2")]), Some((1, 2)));
         assert_eq!(rank(&[("RANK", "0"), ("WORLD_SIZE", "1")]), None);
@@ -111,14 +111,14 @@ mod tests {
     #[test]
     fn ranks_of_one_launch_have_one_name_for_it_and_other_launches_another() {
         let name = |rank, port, id, parent| {
-            let told =
+            let variables =
                 [("RANK", rank), ("WORLD_SIZE", "2"), ("MASTER_PORT", port), ("TORCHELASTIC_RUN_ID", id)];
-            launch(&told, parent).unwrap().name
+            launch(&variables, parent).unwrap().name
         };
         assert_eq!(name("0", "29500", "none", 7), name("1", "29500", "none", 7));
         assert_ne!(name("0", "29500", "none", 7), name("0", "29500", "none", 8));
         assert_ne!(name("0", "29500", "none", 7), name("0", "29501", "none", 7));
-        // A launch over several machines has a launcher on each, and a name that tells it from others.
+        // A launch over several machines has a launcher on each, and a name that distinguishes it from others.
         assert_eq!(name("0", "29500", "job", 7), name("1", "29500", "job", 8));
         assert_ne!(name("0", "29500", "job", 7), name("0", "29500", "next", 7));
     }

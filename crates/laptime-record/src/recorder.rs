@@ -18,7 +18,7 @@ pub const FINISH_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Records this process from `start` to `finish`. A process has one recorder at a time.
 ///
-/// After `start` nothing here fails, blocks or prints: what cannot be done is counted and told in the report.
+/// After `start` nothing here fails, blocks or prints: what cannot be done is counted and shown in the report.
 pub struct Recorder {
     pub(crate) shared: Option<&'static Shared>,
     pub(crate) meta: RunMeta,
@@ -27,7 +27,7 @@ pub struct Recorder {
     pub(crate) flusher: Mutex<Option<FlusherThread>>,
 }
 
-/// The running flusher: told how it ended, it gives the writer back.
+/// The running flusher: once it has the closing, it gives the writer back.
 pub(crate) struct FlusherThread {
     pub(crate) last_words: mpsc::Sender<Closing>,
     pub(crate) writer: mpsc::Receiver<LogWriter>,
@@ -104,7 +104,7 @@ impl Recorder {
 }
 
 impl Drop for Recorder {
-    /// A recorder that is dropped without `finish` tells of a failure.
+    /// A recorder that is dropped without `finish` records a failure.
     fn drop(&mut self) {
         let _ = self.end(Status::Failed, Some("the recorder was dropped before it was finished".into()));
     }

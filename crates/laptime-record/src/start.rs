@@ -48,7 +48,7 @@ impl Recorder {
         facts.parent = place.is_beside_another().then(parent_pid);
         facts.worker = worker();
         facts.ring = ring.name();
-        facts.told = place.told.clone();
+        facts.known = place.known.clone();
         let ring_path = ring.path().map(Path::to_owned);
         let shared = share(ring, began);
         writer.put(&Record::Process(facts));

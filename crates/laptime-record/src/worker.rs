@@ -1,21 +1,21 @@
-//! Which worker of a data loader this process is, where the loader told.
+//! Which worker of a data loader this process is, where the loader said.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number plus one; 0 where nothing was told. A child of a worker is none itself, so the pid goes along.
+/// The number plus one; 0 where nothing was said. A child of a worker is none itself, so the pid goes along.
 static WORKER: AtomicU64 = AtomicU64::new(0);
 
-/// Says that this process is a loader's worker with this number, from 0; told before its first record.
+/// Says that this process is a loader's worker with this number, from 0; called before its first record.
 pub fn be_worker(number: u32) {
-    let told = u64::from(std::process::id()) << 32 | u64::from(number.saturating_add(1));
-    WORKER.store(told, Ordering::Relaxed);
+    let worker = u64::from(std::process::id()) << 32 | u64::from(number.saturating_add(1));
+    WORKER.store(worker, Ordering::Relaxed);
 }
 
-/// The number this process was told.
+/// The number this process was given.
 pub(crate) fn worker() -> Option<u32> {
-    let told = WORKER.load(Ordering::Relaxed);
-    let ours = told >> 32 == u64::from(std::process::id());
-    (told as u32).checked_sub(1).filter(|_| ours)
+    let worker = WORKER.load(Ordering::Relaxed);
+    let ours = worker >> 32 == u64::from(std::process::id());
+    (worker as u32).checked_sub(1).filter(|_| ours)
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ fn own(records: &[Record], stage: StageId) -> u64 {
 }
 
 #[test]
-fn imports_before_and_after_the_recorders_start_are_told_apart_from_start_up() {
+fn imports_before_and_after_the_recorders_start_are_separate_from_start_up() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     let program = laptime_record::ProgramStart::now();
@@ -354,7 +354,7 @@ fn marks_of(records: &[Record]) -> Vec<(&'static str, u64)> {
 }
 
 #[test]
-fn marks_told_late_keep_their_time_and_their_order_and_the_ledger_closes() {
+fn marks_recorded_late_keep_their_time_and_their_order_and_the_ledger_closes() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     assert!(laptime_record::start(&options(folder.path())));
@@ -397,8 +397,8 @@ fn a_panic_turns_recording_off_and_the_report_says_so() {
     assert!(status.success());
     let run = fs::read_dir(folder.path()).unwrap().flatten().find(|entry| entry.path().is_dir()).unwrap();
     let records = read(&run.path());
-    let told = |record: &Record| matches!(record, Record::Trouble(Trouble::RecorderBroke { because }) if because == "on purpose");
-    assert!(records.iter().any(told));
+    let broke = |record: &Record| matches!(record, Record::Trouble(Trouble::RecorderBroke { because }) if because == "on purpose");
+    assert!(records.iter().any(broke));
     assert_eq!(spans(&records)[&StageId::FORWARD], 1);
     assert!(matches!(records.last(), Some(Record::Closed { .. })));
 }

@@ -1,4 +1,4 @@
-//! What hooks tell of a training, read back from the log.
+//! What hooks report of a training, read back from the log.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn turn() -> MutexGuard<'static, ()> {
 
 /// What a script did, as its log has it.
 #[derive(Default)]
-struct Told {
+struct Recorded {
     fits: usize,
     /// Samples of each step.
     steps: Vec<u32>,
@@ -40,7 +40,7 @@ struct Told {
 }
 
 /// Runs a script on a thread of its own, since a thread's training outlives a recorder.
-fn record(script: fn()) -> Told {
+fn record(script: fn()) -> Recorded {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     let recorder = Recorder::start(&Options { root: Some(folder.path().to_owned()), ..Options::default() });
@@ -50,24 +50,24 @@ fn record(script: fn()) -> Told {
     };
     std::thread::spawn(script).join().unwrap();
     let run = recorder.finish(Status::Finished, None).run.unwrap();
-    let mut told = Told::default();
+    let mut recorded = Recorded::default();
     let mut take = |record| match record {
-        Record::Event { event: Event::FitBegin { .. }, .. } => told.fits += 1,
-        Record::Event { event: Event::EpochEnd { .. }, .. } => told.epochs += 1,
-        Record::Event { event: Event::Step { samples, .. }, .. } => told.steps.push(samples),
-        Record::Event { event: Event::Cut { .. }, .. } => told.cuts.push(told.steps.len()),
+        Record::Event { event: Event::FitBegin { .. }, .. } => recorded.fits += 1,
+        Record::Event { event: Event::EpochEnd { .. }, .. } => recorded.epochs += 1,
+        Record::Event { event: Event::Step { samples, .. }, .. } => recorded.steps.push(samples),
+        Record::Event { event: Event::Cut { .. }, .. } => recorded.cuts.push(recorded.steps.len()),
         Record::Event { event: Event::Total(total), .. } => {
-            told.counts.insert(total.stage, total.count);
-            told.evaluations = told.counts.get(&StageId::EVALUATE).copied().unwrap_or(0);
+            recorded.counts.insert(total.stage, total.count);
+            recorded.evaluations = recorded.counts.get(&StageId::EVALUATE).copied().unwrap_or(0);
         }
         Record::Fit { facts, .. } => {
-            told.rows = facts.rows;
-            (told.discarded_gradients, told.updates) = (facts.discarded_gradients, facts.updates);
+            recorded.rows = facts.rows;
+            (recorded.discarded_gradients, recorded.updates) = (facts.discarded_gradients, facts.updates);
         }
         _ => {}
     };
     RunReader::open(&run).unwrap().poll(&mut |_, record| take(record)).unwrap();
-    told
+    recorded
 }
 
 fn call(trains: bool, grad_enabled: bool) {
@@ -183,7 +183,7 @@ fn evaluate() {
 
 #[test]
 fn passes_with_updates_are_epochs_and_those_without_are_evaluations() {
-    let told = record(|| {
+    let recorded = record(|| {
         for _ in 0..2 {
             let pass = begin_pass(LOADER);
             for samples in [32, 32, 7] {
@@ -195,13 +195,13 @@ fn passes_with_updates_are_epochs_and_those_without_are_evaluations() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.fits, told.epochs, told.evaluations), (1, 2, 2));
-    assert_eq!(told.steps, [32, 32, 7, 32, 32, 7]);
+    assert_eq!((recorded.fits, recorded.epochs, recorded.evaluations), (1, 2, 2));
+    assert_eq!(recorded.steps, [32, 32, 7, 32, 32, 7]);
 }
 
 #[test]
 fn an_accumulated_step_has_the_samples_of_all_its_batches() {
-    let told = record(|| {
+    let recorded = record(|| {
         let pass = begin_pass(LOADER);
         for at in 1..=6 {
             next(pass, 10);
@@ -214,12 +214,12 @@ fn an_accumulated_step_has_the_samples_of_all_its_batches() {
         ran_out(pass);
         training(|training| training.end_fit());
     });
-    assert_eq!(told.steps, [30, 30]);
+    assert_eq!(recorded.steps, [30, 30]);
 }
 
 #[test]
 fn an_evaluation_within_an_epoch_interrupts_the_step_and_not_the_epoch() {
-    let told = record(|| {
+    let recorded = record(|| {
         let pass = begin_pass(LOADER);
         for at in 0..4 {
             next(pass, 10);
@@ -231,13 +231,13 @@ fn an_evaluation_within_an_epoch_interrupts_the_step_and_not_the_epoch() {
         ran_out(pass);
         training(|training| training.end_fit());
     });
-    assert_eq!((told.epochs, told.evaluations), (1, 1));
-    assert_eq!(told.steps, [10, 10, 10, 10]);
+    assert_eq!((recorded.epochs, recorded.evaluations), (1, 1));
+    assert_eq!(recorded.steps, [10, 10, 10, 10]);
 }
 
 #[test]
 fn without_a_loader_the_loop_counts_epochs_and_calls_tell_the_samples() {
-    let told = record(|| {
+    let recorded = record(|| {
         for _ in 0..3 {
             for at in 0..2 {
                 call(true, true);
@@ -247,13 +247,13 @@ fn without_a_loader_the_loop_counts_epochs_and_calls_tell_the_samples() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.fits, told.epochs), (1, 3));
-    assert_eq!(told.steps, [8; 6]);
+    assert_eq!((recorded.fits, recorded.epochs), (1, 3));
+    assert_eq!(recorded.steps, [8; 6]);
 }
 
 #[test]
-fn gradients_set_to_zero_before_they_are_used_are_told() {
-    let told = record(|| {
+fn gradients_set_to_zero_before_they_are_used_are_counted() {
+    let recorded = record(|| {
         let pass = begin_pass(LOADER);
         for at in 1..=12 {
             next(pass, 10);
@@ -269,13 +269,13 @@ fn gradients_set_to_zero_before_they_are_used_are_told() {
         training(|training| training.end_fit());
     });
     // Two of three in each step; those of the first are thrown away before the optimizer is known.
-    assert_eq!((told.discarded_gradients, told.updates), (Some(6), Some(4)));
-    assert_eq!(told.steps, [30; 4]);
+    assert_eq!((recorded.discarded_gradients, recorded.updates), (Some(6), Some(4)));
+    assert_eq!(recorded.steps, [30; 4]);
 }
 
 #[test]
 fn a_call_that_nothing_began_changes_nothing() {
-    let told = record(|| {
+    let recorded = record(|| {
         enter(StageId::FORWARD);
         exit(StageId::FORWARD);
         training(|training| {
@@ -289,12 +289,12 @@ fn a_call_that_nothing_began_changes_nothing() {
         });
         assert!(!is_inside());
     });
-    assert_eq!((told.fits, told.epochs, told.steps.len()), (0, 0, 0));
+    assert_eq!((recorded.fits, recorded.epochs, recorded.steps.len()), (0, 0, 0));
 }
 
 #[test]
 fn a_batch_has_as_many_samples_as_were_ordered_for_it() {
-    let told = record(|| {
+    let recorded = record(|| {
         let pass = begin_pass(LOADER);
         for ordered in [32, 32, 7] {
             training(|training| training.order(pass, ordered));
@@ -306,12 +306,12 @@ fn a_batch_has_as_many_samples_as_were_ordered_for_it() {
         ran_out(pass);
         training(|training| training.end_fit());
     });
-    assert_eq!(told.steps, [32, 32, 7, 5]);
+    assert_eq!(recorded.steps, [32, 32, 7, 5]);
 }
 
 #[test]
 fn an_iterator_that_stands_where_another_stood_has_its_own_pass() {
-    let told = record(|| {
+    let recorded = record(|| {
         let kept = begin_pass(VALIDATION);
         let pass = begin_pass(LOADER);
         training(|training| training.iterate(pass, iterator_of(kept)));
@@ -320,7 +320,7 @@ fn an_iterator_that_stands_where_another_stood_has_its_own_pass() {
         training(|training| training.end_pass(pass, false));
         training(|training| training.end_fit());
     });
-    assert_eq!((told.epochs, told.steps), (1, vec![4]));
+    assert_eq!((recorded.epochs, recorded.steps), (1, vec![4]));
 }
 
 /// One epoch over a loader that asks for the next batch before it hands out the one it has.
@@ -337,7 +337,7 @@ fn ahead(samples: &[u32]) -> PassId {
 
 #[test]
 fn a_loader_that_looks_ahead_has_as_many_steps_and_samples_as_any_other() {
-    let told = record(|| {
+    let recorded = record(|| {
         for _ in 0..2 {
             let pass = ahead(&[16, 16, 16, 4]);
             step();
@@ -346,13 +346,13 @@ fn a_loader_that_looks_ahead_has_as_many_steps_and_samples_as_any_other() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.fits, told.epochs, told.evaluations), (1, 2, 2));
-    assert_eq!(told.steps, [16, 16, 16, 4, 16, 16, 16, 4]);
+    assert_eq!((recorded.fits, recorded.epochs, recorded.evaluations), (1, 2, 2));
+    assert_eq!(recorded.steps, [16, 16, 16, 4, 16, 16, 16, 4]);
 }
 
 #[test]
 fn a_loader_that_lets_go_of_its_iterator_before_the_last_batch_has_that_batch_too() {
-    let told = record(|| {
+    let recorded = record(|| {
         for _ in 0..2 {
             let pass = ahead(&[16, 16, 4]);
             let_go(pass);
@@ -360,12 +360,12 @@ fn a_loader_that_lets_go_of_its_iterator_before_the_last_batch_has_that_batch_to
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.epochs, told.steps), (2, vec![16, 16, 4, 16, 16, 4]));
+    assert_eq!((recorded.epochs, recorded.steps), (2, vec![16, 16, 4, 16, 16, 4]));
 }
 
 #[test]
 fn an_iterator_kept_after_the_last_batch_ends_its_epoch_with_the_next_thing() {
-    let told = record(|| {
+    let recorded = record(|| {
         ahead(&[16, 16]);
         step();
         evaluate();
@@ -373,13 +373,13 @@ fn an_iterator_kept_after_the_last_batch_ends_its_epoch_with_the_next_thing() {
         step();
         training(|training| training.end_fit());
     });
-    assert_eq!((told.epochs, told.evaluations), (2, 1));
-    assert_eq!(told.steps, [16, 16, 16, 16]);
+    assert_eq!((recorded.epochs, recorded.evaluations), (2, 1));
+    assert_eq!(recorded.steps, [16, 16, 16, 16]);
 }
 
 #[test]
 fn batches_that_are_only_collected_are_no_epoch() {
-    let told = record(|| {
+    let recorded = record(|| {
         let pass = begin_pass(LOADER);
         (0..3).for_each(|_| next(pass, 8));
         ran_out(pass);
@@ -391,12 +391,12 @@ fn batches_that_are_only_collected_are_no_epoch() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.epochs, told.steps.len()), (0, 3));
+    assert_eq!((recorded.epochs, recorded.steps.len()), (0, 3));
 }
 
 #[test]
 fn a_training_without_epochs_has_cuts_between_its_steps_and_around_evaluations() {
-    let told = record(|| {
+    let recorded = record(|| {
         for at in 0..6 {
             call(true, true);
             backward();
@@ -407,16 +407,16 @@ fn a_training_without_epochs_has_cuts_between_its_steps_and_around_evaluations()
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.fits, told.epochs, told.steps.len()), (1, 0, 6));
-    assert_eq!(told.evaluations, 100);
-    let around = told.cuts.iter().filter(|steps| **steps == 3).count();
-    assert!(around >= 2, "{:?}", told.cuts);
-    assert_eq!(told.cuts.last(), Some(&6));
+    assert_eq!((recorded.fits, recorded.epochs, recorded.steps.len()), (1, 0, 6));
+    assert_eq!(recorded.evaluations, 100);
+    let around = recorded.cuts.iter().filter(|steps| **steps == 3).count();
+    assert!(around >= 2, "{:?}", recorded.cuts);
+    assert_eq!(recorded.cuts.last(), Some(&6));
 }
 
 #[test]
 fn what_lies_between_update_and_call_is_prepared_and_between_call_and_backward_is_the_loss() {
-    let told = record(|| {
+    let recorded = record(|| {
         for _ in 0..4 {
             call(true, true);
             backward();
@@ -424,13 +424,13 @@ fn what_lies_between_update_and_call_is_prepared_and_between_call_and_backward_i
         }
         training(|training| training.end_fit());
     });
-    assert_eq!(told.counts[&StageId::PREPARE], 3);
-    assert_eq!(told.counts[&StageId::LOSS], 4);
+    assert_eq!(recorded.counts[&StageId::PREPARE], 3);
+    assert_eq!(recorded.counts[&StageId::LOSS], 4);
 }
 
 #[test]
 fn a_pass_that_never_ends_has_steps_and_no_epoch() {
-    let told = record(|| {
+    let recorded = record(|| {
         let pass = begin_pass(LOADER);
         for at in 0..6 {
             next(pass, 10);
@@ -444,14 +444,14 @@ fn a_pass_that_never_ends_has_steps_and_no_epoch() {
         let_go(pass);
         training(|training| training.end_fit());
     });
-    assert_eq!((told.fits, told.epochs, told.evaluations), (1, 0, 3));
-    assert_eq!(told.steps, [10; 6]);
-    assert!(told.cuts.contains(&3) && told.cuts.last() == Some(&6), "{:?}", told.cuts);
+    assert_eq!((recorded.fits, recorded.epochs, recorded.evaluations), (1, 0, 3));
+    assert_eq!(recorded.steps, [10; 6]);
+    assert!(recorded.cuts.contains(&3) && recorded.cuts.last() == Some(&6), "{:?}", recorded.cuts);
 }
 
 #[test]
 fn a_module_called_again_before_its_gradients_says_nothing_of_samples() {
-    let told = record(|| {
+    let recorded = record(|| {
         for _ in 0..3 {
             (0..4).for_each(|_| call(true, true));
             backward();
@@ -459,12 +459,12 @@ fn a_module_called_again_before_its_gradients_says_nothing_of_samples() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!(told.steps, [0; 3]);
+    assert_eq!(recorded.steps, [0; 3]);
 }
 
 #[test]
 fn without_an_optimizer_a_step_is_from_one_backward_pass_to_the_next() {
-    let told = record(|| {
+    let recorded = record(|| {
         training(|training| training.forget_optimizer(OPTIMIZER));
         for _ in 0..2 {
             for at in 0..3 {
@@ -474,14 +474,14 @@ fn without_an_optimizer_a_step_is_from_one_backward_pass_to_the_next() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.fits, told.epochs), (1, 2));
-    assert_eq!(told.steps, [8; 6]);
-    assert!(told.counts[&StageId::OPTIMIZER] >= 5);
+    assert_eq!((recorded.fits, recorded.epochs), (1, 2));
+    assert_eq!(recorded.steps, [8; 6]);
+    assert!(recorded.counts[&StageId::OPTIMIZER] >= 5);
 }
 
 #[test]
 fn a_model_in_eval_mode_whose_input_gets_gradients_is_not_trained() {
-    let told = record(|| {
+    let recorded = record(|| {
         training(|training| training.forget_optimizer(OPTIMIZER));
         call(true, true);
         for _ in 0..3 {
@@ -489,12 +489,12 @@ fn a_model_in_eval_mode_whose_input_gets_gradients_is_not_trained() {
             own_step(|| unreachable!("nothing is trained"));
         }
     });
-    assert_eq!(told.fits, 0);
+    assert_eq!(recorded.fits, 0);
 }
 
 #[test]
 fn a_pass_without_gradients_is_an_evaluation_whatever_mode_the_model_is_in() {
-    let told = record(|| {
+    let recorded = record(|| {
         for _ in 0..2 {
             let pass = begin_pass(LOADER);
             (0..3).for_each(|_| {
@@ -511,12 +511,12 @@ fn a_pass_without_gradients_is_an_evaluation_whatever_mode_the_model_is_in() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.epochs, told.evaluations, told.steps.len()), (2, 2, 6));
+    assert_eq!((recorded.epochs, recorded.evaluations, recorded.steps.len()), (2, 2, 6));
 }
 
 #[test]
 fn calls_without_gradients_inside_a_pass_are_evaluations_and_targets_are_not() {
-    let told = record(|| {
+    let recorded = record(|| {
         let pass = begin_pass(LOADER);
         for _ in 0..2 {
             next(pass, 4);
@@ -531,14 +531,14 @@ fn calls_without_gradients_inside_a_pass_are_evaluations_and_targets_are_not() {
         ran_out(pass);
         training(|training| training.end_fit());
     });
-    assert_eq!((told.epochs, told.evaluations), (1, 10));
-    assert_eq!(told.counts[&StageId::FORWARD], 4);
+    assert_eq!((recorded.epochs, recorded.evaluations), (1, 10));
+    assert_eq!(recorded.counts[&StageId::FORWARD], 4);
 }
 
 #[test]
 fn models_that_are_trained_in_turn_have_steps_of_their_own() {
     const OTHER: Address = Address(0x50);
-    let told = record(|| {
+    let recorded = record(|| {
         training(|training| training.optimizer_created(OTHER, false));
         for optimizer in [OPTIMIZER, OTHER] {
             for _ in 0..5 {
@@ -559,7 +559,7 @@ fn models_that_are_trained_in_turn_have_steps_of_their_own() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.fits, told.steps), (1, vec![8; 10]));
+    assert_eq!((recorded.fits, recorded.steps), (1, vec![8; 10]));
 }
 
 /// A compiled function that trains, as a hook makes it.
@@ -581,7 +581,7 @@ fn compiled_step(counts_rows: bool) {
 
 #[test]
 fn a_compiled_function_that_updates_makes_steps_and_its_rows_may_be_counted() {
-    let told = record(|| {
+    let recorded = record(|| {
         for _ in 0..2 {
             let pass = begin_pass(LOADER);
             for samples in [32, 32, 16] {
@@ -592,26 +592,26 @@ fn a_compiled_function_that_updates_makes_steps_and_its_rows_may_be_counted() {
         }
         training(|training| training.end_fit());
     });
-    assert_eq!((told.fits, told.epochs), (1, 2));
-    assert_eq!(told.steps, [32, 32, 16, 32, 32, 16]);
-    assert_eq!(told.rows, Some(80));
+    assert_eq!((recorded.fits, recorded.epochs), (1, 2));
+    assert_eq!(recorded.steps, [32, 32, 16, 32, 32, 16]);
+    assert_eq!(recorded.rows, Some(80));
 }
 
 #[test]
 fn rows_that_a_loader_does_not_know_are_left_open_unless_they_are_counted() {
-    let told = record(|| {
+    let recorded = record(|| {
         let pass = begin_pass(LOADER);
         next(pass, 8);
         compiled_step(false);
         ran_out(pass);
         training(|training| training.end_fit());
     });
-    assert_eq!((told.epochs, told.steps, told.rows), (1, vec![8], None));
+    assert_eq!((recorded.epochs, recorded.steps, recorded.rows), (1, vec![8], None));
 }
 
 #[test]
 fn steps_that_are_fused_into_one_call_are_counted_each() {
-    let told = record(|| {
+    let recorded = record(|| {
         let mut log = BatchLog::default();
         log.request();
         log.arrived(0);
@@ -623,6 +623,6 @@ fn steps_that_are_fused_into_one_call_are_counted_each() {
         // There was no further batch: what was begun is no step.
         log.ran_out();
     });
-    assert_eq!(told.steps, [33, 33, 34, 7]);
-    assert_eq!(told.epochs, 1);
+    assert_eq!(recorded.steps, [33, 33, 34, 7]);
+    assert_eq!(recorded.epochs, 1);
 }

@@ -102,7 +102,7 @@ mod kind {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LaneEvents {
     pub(crate) lane: u32,
-    /// The number of the first one on its lane: what tells a salvaged event from a logged one.
+    /// The number of the first one on its lane: what distinguishes a salvaged event from a logged one.
     pub(crate) first: u64,
     pub(crate) events: Vec<laptime_core::Event>,
 }

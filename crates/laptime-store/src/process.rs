@@ -1,4 +1,4 @@
-//! Telling whether the process that wrote a log still lives.
+//! Whether the process that wrote a log still lives.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ impl ProcessIdentity {
     }
 }
 
-/// The id of this boot of the machine; empty where the kernel does not tell.
+/// The id of this boot of the machine; empty where the kernel does not say.
 #[must_use]
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()

@@ -146,7 +146,7 @@ pub(crate) struct LogReader {
     process: Option<ProcessFacts>,
     closed: bool,
     damaged_bytes: u64,
-    damage_told: u64,
+    damage_reported: u64,
     damaged_file: String,
     too_new: Option<u16>,
 }
@@ -273,9 +273,9 @@ impl LogReader {
     }
 
     fn end(&mut self, sink: &mut dyn FnMut(Record)) {
-        if self.damaged_bytes > self.damage_told {
-            let bytes = self.damaged_bytes - self.damage_told;
-            self.damage_told = self.damaged_bytes;
+        if self.damaged_bytes > self.damage_reported {
+            let bytes = self.damaged_bytes - self.damage_reported;
+            self.damage_reported = self.damaged_bytes;
             sink(Record::Trouble(Trouble::DamagedLog { file: self.damaged_file.clone(), bytes }));
         }
         if !self.closed {

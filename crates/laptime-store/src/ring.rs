@@ -208,7 +208,7 @@ impl Ring {
         &self.memory().header
     }
 
-    /// What the ring can tell of its process, for when its log cannot.
+    /// What the ring knows of its process, for when its log says nothing.
     #[must_use]
     pub fn process_facts(&self) -> ProcessFacts {
         let identity = self.header().identity();

@@ -59,7 +59,7 @@ fn a_log_cut_at_any_byte_gives_its_whole_blocks_and_nothing_else() {
 }
 
 #[test]
-fn any_flipped_bit_of_a_block_costs_that_block_and_is_told() {
+fn any_flipped_bit_of_a_block_costs_that_block_and_is_reported() {
     let damaged = Damaged::new();
     let borders = damaged.borders();
     let block = borders[1]..borders[2];
@@ -73,8 +73,10 @@ fn any_flipped_bit_of_a_block_costs_that_block_and_is_told() {
             let mut bytes = damaged.whole.clone();
             bytes[at] ^= 1 << bit;
             assert_eq!(damaged.read(&bytes), without, "byte {at}, bit {bit}");
-            let told = story::read(damaged.folder.path());
-            assert!(told.iter().any(|record| matches!(record, Record::Trouble(Trouble::DamagedLog { .. }))));
+            let records = story::read(damaged.folder.path());
+            assert!(
+                records.iter().any(|record| matches!(record, Record::Trouble(Trouble::DamagedLog { .. })))
+            );
         }
     }
 }

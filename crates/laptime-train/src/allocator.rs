@@ -11,7 +11,7 @@ pub(crate) fn keep_freed_memory() {
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[expect(unsafe_code, reason = "the standard library has no way to tell its allocator this")]
+#[expect(unsafe_code, reason = "the standard library has no way to configure its allocator")]
 fn keep_freed_glibc_memory() {
     /// Asked of the system at once when memory runs short.
     const TOP_PAD_BYTES: i32 = 64 << 20;

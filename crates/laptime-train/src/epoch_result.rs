@@ -18,24 +18,24 @@ pub struct EpochResult {
 
 impl EpochResult {
     /// The loss on held-out rows, else on those trained on.
-    pub(crate) fn telling_loss(&self) -> f64 {
+    pub(crate) fn judged_loss(&self) -> f64 {
         self.validation_loss.unwrap_or(self.loss)
     }
 
     /// The accuracy on held-out rows, else on those trained on.
-    pub(crate) fn telling_accuracy(&self) -> Option<f64> {
+    pub(crate) fn judged_accuracy(&self) -> Option<f64> {
         self.validation_accuracy.or(self.accuracy)
     }
 
     /// Puts it on record.
-    pub(crate) fn tell(&self) {
-        let told = [
+    pub(crate) fn record(&self) {
+        let metrics = [
             (Metric::Loss, Some(self.loss)),
             (Metric::Accuracy, self.accuracy),
             (Metric::ValidationLoss, self.validation_loss),
             (Metric::ValidationAccuracy, self.validation_accuracy),
         ];
-        for (metric, value) in told {
+        for (metric, value) in metrics {
             if let Some(value) = value {
                 measured(metric, value);
             }

@@ -38,7 +38,7 @@ pub enum TrainError {
         model: ModelKind,
     },
     /// A number is outside of what its setting can be.
-    #[error("{setting} cannot be {value}: it must be {allowed}")]
+    #[error("invalid {setting} {value}: it must be {allowed}")]
     OutOfRange {
         /// The setting's name, as in its flag.
         setting: &'static str,
@@ -60,7 +60,7 @@ pub enum TrainError {
         width: usize,
     },
     /// The learning rate is not a number above zero.
-    #[error("a learning rate of {lr} cannot train")]
+    #[error("invalid learning rate {lr}: it must be a number above 0")]
     LearningRate {
         /// What was asked for.
         lr: f64,
@@ -82,7 +82,7 @@ pub enum TrainError {
         starved: &'static str,
     },
     /// There is nothing to train on.
-    #[error("there are no rows to train on")]
+    #[error("no rows to train on")]
     NoRows,
     /// A batch asks for more rows than there are.
     #[error("a batch of {batch} rows is larger than the {rows} rows to train on")]
@@ -191,7 +191,7 @@ pub enum TrainError {
         reason: String,
     },
     /// Checkpoints were asked for and the run that would keep them is not on disk.
-    #[error("a checkpoint has no place to be, since this run is not kept")]
+    #[error("a checkpoint cannot be written, since this run is not kept")]
     CheckpointUnkept,
     /// Weights were given that are not those of the model.
     #[error("weights with shapes {found:?} do not fit the {model} model")]
@@ -259,7 +259,7 @@ impl TrainError {
             Self::Memory { .. } => {
                 "choose fewer `--rows`, a smaller `--batch` or a smaller `--width`".to_owned()
             }
-            Self::TooManyThreads { most, .. } => format!("`--threads` goes up to {most}"),
+            Self::TooManyThreads { most, .. } => format!("the most is `--threads {most}`"),
             Self::Diverged { .. } => "choose a smaller `--lr`, and see that the data is scaled".to_owned(),
             _ => return None,
         })

@@ -1,4 +1,4 @@
-//! What the recorder is told about a training, so that every run says what it measured.
+//! What is recorded about a training, so that every run says what it measured.
 
 use laptime_core::{FitFacts, Goal};
 
@@ -53,7 +53,7 @@ fn of_training(plan: &Plan, recipe: &Recipe) -> Vec<Setting> {
         DataSource::File(path) => path.display().to_string(),
     };
     let set = |name, value: String, unusual: bool| unusual.then_some((name, value));
-    let told = |name, value: Option<String>| value.map(|value| (name, value));
+    let given = |name, value: Option<String>| value.map(|value| (name, value));
     let decay = recipe.optimizer.weight_decay;
     [
         set("data", data, true),
@@ -61,13 +61,13 @@ fn of_training(plan: &Plan, recipe: &Recipe) -> Vec<Setting> {
         set("lr", recipe.optimizer.lr.to_string(), true),
         set("seed", plan.seed.to_string(), true),
         set("validate", plan.validate.to_string(), plan.validate > 0.0),
-        told("loss", plan.loss.map(|loss| loss.to_string())),
+        given("loss", plan.loss.map(|loss| loss.to_string())),
         set("schedule", plan.schedule.to_string(), plan.schedule != Schedule::Constant),
         set("accumulate", plan.accumulate.to_string(), plan.accumulate > 1),
-        told("clip", plan.clip.map(|norm| norm.to_string())),
+        given("clip", plan.clip.map(|norm| norm.to_string())),
         set("dropout", plan.dropout.to_string(), plan.dropout > 0.0),
         set("weight_decay", decay.to_string(), plan.weight_decay.is_some()),
-        told("checkpoint_every", plan.checkpoint_every.map(|epochs| epochs.to_string())),
+        given("checkpoint_every", plan.checkpoint_every.map(|epochs| epochs.to_string())),
     ]
     .into_iter()
     .flatten()

@@ -73,7 +73,7 @@ impl Prepared {
                 validation_loss: self.held_out.as_ref().map(|_| held_out.loss()),
                 validation_accuracy: held_out.accuracy(),
             };
-            result.tell();
+            result.record();
             outcome.epochs.push(result);
             self.write_checkpoint(checkpoints.as_ref(), number)?;
             outcome.ended = self.ends_with(&result, patience.as_mut());
@@ -89,7 +89,7 @@ impl Prepared {
         if self.until.is_some_and(|goal| goal.reached(epoch)) {
             return Ended::GoalReached;
         }
-        let out_of_patience = patience.is_some_and(|patience| patience.runs_out(epoch.telling_loss()));
+        let out_of_patience = patience.is_some_and(|patience| patience.runs_out(epoch.judged_loss()));
         if out_of_patience { Ended::NoBetter } else { Ended::AsPlanned }
     }
 

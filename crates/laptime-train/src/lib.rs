@@ -1,7 +1,7 @@
 //! Reference models that train anywhere, on an engine behind a trait.
 //!
 //! [`Prepared::new`] checks a [`Plan`] and builds everything it needs; [`Prepared::train`] then trains
-//! and tells a recorder where the time went.
+//! and records where the time went.
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;

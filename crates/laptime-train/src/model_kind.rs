@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::unknown_name::UnknownName;
 
-/// Classes the cnn tells apart.
+/// Classes the cnn distinguishes.
 pub const CLASSES: usize = 10;
 
 /// Side of the square images the cnn takes.

@@ -74,7 +74,7 @@ impl Prepared {
         })
     }
 
-    /// What the recorder is told about this training.
+    /// What is recorded about this training.
     #[must_use]
     pub fn facts(&self) -> &FitFacts {
         &self.facts

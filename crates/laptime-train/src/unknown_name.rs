@@ -2,7 +2,7 @@
 
 /// A setting has no choice of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no {setting} named `{name}`")]
+#[error("unknown {setting} `{name}`")]
 pub struct UnknownName {
     /// What was to be chosen, such as `model`.
     pub setting: &'static str,

@@ -16,8 +16,8 @@ pub enum Until {
 impl Until {
     pub(crate) fn reached(self, epoch: &EpochResult) -> bool {
         match self {
-            Self::Loss(most) => epoch.telling_loss() <= most,
-            Self::Accuracy(least) => epoch.telling_accuracy().is_some_and(|accuracy| accuracy >= least),
+            Self::Loss(most) => epoch.judged_loss() <= most,
+            Self::Accuracy(least) => epoch.judged_accuracy().is_some_and(|accuracy| accuracy >= least),
         }
     }
 }
@@ -35,7 +35,7 @@ impl Patience {
         Self { allowed, lowest: f64::INFINITY, since: 0 }
     }
 
-    /// Takes an epoch's loss and tells whether that was one too many without getting better.
+    /// Takes an epoch's loss and returns whether that was one too many without getting better.
     pub(crate) fn runs_out(&mut self, loss: f64) -> bool {
         if loss < self.lowest {
             (self.lowest, self.since) = (loss, 0);

@@ -40,7 +40,7 @@ impl ProfileFold {
             ProfileRecord::Function(function) => {
                 self.functions.insert(function.function, function.clone());
             }
-            // Callers are told before whom they call; a file that says otherwise could lead in circles.
+            // Callers are recorded before whom they call; a file that says otherwise could lead in circles.
             ProfileRecord::Node(node) if node.caller.is_none_or(|caller| caller < node.node) => {
                 self.nodes.insert(node.node, *node);
             }

@@ -25,7 +25,7 @@ pub struct Best {
 }
 
 impl ScalingLaw {
-    /// Where it is fastest; `None` where no value is faster than another or it cannot be told.
+    /// Where it is fastest; `None` where no value is faster than another or it is unclear.
     #[must_use]
     pub fn best(&self) -> Option<Best> {
         let follows = self.certainty == Certainty::Follows;
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knee_is_told_with_its_interval() {
+    fn a_knee_is_reported_with_its_interval() {
         let hinge = |x: f64| 8e-3 + 1.7e-4 * (x - 40.0).max(0.0);
         let law = law(Axis::Work, Model::Hinge, &[8.0, 16.0, 32.0, 64.0, 128.0, 256.0], hinge);
         let knee = law.knee().unwrap();

@@ -17,10 +17,10 @@ const POINTS_GAIN: f64 = 0.5;
 /// 4 % of planted constants something else.
 const SURE: f64 = 0.8;
 
-/// A shape and how well it foretold what it had not seen.
+/// A shape and how well it predicted what it had not seen.
 struct Scored {
     shape: Shape,
-    /// How far each block left out was from what the others foretold.
+    /// How far each block left out was from what the others predicted.
     losses: Vec<f64>,
     /// How far the points left out were, in all; `None` where the others do not determine the shape.
     unseen: Option<f64>,
@@ -28,10 +28,10 @@ struct Scored {
 
 /// The simplest shape that no other one clearly beats.
 ///
-/// Two votes are needed to beat it. The repeats left out must be foretold better by more than the
-/// standard error of the difference: else it is noise. And the points left out must be foretold better, too: every
+/// Two votes are needed to beat it. The repeats left out must be predicted better by more than the
+/// standard error of the difference: else it is noise. And the points left out must be predicted better, too: every
 /// program leaves its law by some per cent at every point, the same in all repeats, and a richer shape that
-/// only bends towards those foretells no other point.
+/// only bends towards those predicts no other point.
 pub(super) fn chosen(spots: &[Spot], axis: Axis) -> Option<Shape> {
     let mut scored: Vec<Scored> = axis.models().iter().filter_map(|model| score(*model, spots)).collect();
     scored.sort_by_key(|candidate| candidate.shape.model);
@@ -44,12 +44,12 @@ pub(super) fn chosen(spots: &[Spot], axis: Axis) -> Option<Shape> {
 
 impl Scored {
     fn is_beaten_by(&self, richer: &Self) -> bool {
-        let foretells_points = match (self.unseen, richer.unseen) {
+        let predicts_points = match (self.unseen, richer.unseen) {
             (Some(own), Some(other)) => other < POINTS_GAIN * own,
             // Two points cannot do without either; then the repeats alone decide.
             _ => true,
         };
-        foretells_points && clearly_worse(&self.losses, &richer.losses)
+        predicts_points && clearly_worse(&self.losses, &richer.losses)
     }
 }
 
@@ -76,7 +76,7 @@ fn score(model: Model, spots: &[Spot]) -> Option<Scored> {
     Some(Scored { shape, losses: losses?, unseen })
 }
 
-/// Whether there are enough points to tell the shape from simpler ones, for a hinge two on its flat part.
+/// Whether there are enough points to distinguish the shape from simpler ones, for a hinge two on its flat part.
 fn is_seen(shape: &Shape, spots: &[Spot]) -> bool {
     let flat = shape.model != Model::Hinge || spots.get(1).is_some_and(|spot| shape.bend >= spot.x);
     flat && spots.len() >= shape.model.points_needed()
@@ -96,10 +96,10 @@ fn repeat_losses(model: Model, spots: &[Spot], repeats: usize) -> Option<Vec<f64
     Some(losses)
 }
 
-/// How far a time is from what was foretold: the logarithm of their ratio, squared. Twice and half as long miss
+/// How far a time is from what was predicted: the logarithm of their ratio, squared. Twice and half as long miss
 /// by the same, so that one repeat that a burst hit does not outweigh all others.
-fn miss(time: f64, foretold: f64) -> f64 {
-    (time / foretold.max(1e-3 * time)).ln().powi(2)
+fn miss(time: f64, predicted: f64) -> f64 {
+    (time / predicted.max(1e-3 * time)).ln().powi(2)
 }
 
 fn point_losses(model: Model, spots: &[Spot]) -> Option<Vec<f64>> {

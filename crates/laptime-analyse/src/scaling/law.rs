@@ -28,7 +28,7 @@ pub struct ScalingLaw {
     pub coefficients: Vec<Coefficient>,
     /// Share of the variance between the points that it explains, with the weights of the fit.
     pub r2: f64,
-    /// What can be told.
+    /// How certain it is.
     pub certainty: Certainty,
     /// The smallest and the largest value measured.
     pub range: (f64, f64),
@@ -38,7 +38,7 @@ pub struct ScalingLaw {
     pub(super) spread: Spread,
 }
 
-/// Whether the points tell how time changes.
+/// Whether the points show how time changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
@@ -154,7 +154,7 @@ impl ScalingLaw {
     }
 
     /// The share by which time may leave the law for each doubling beyond the points: laws that are closer
-    /// than [`MATERIAL`] or the noise of a repeat cannot be told apart inside, and part outside.
+    /// than [`MATERIAL`] or the noise of a repeat look the same inside, and part outside.
     fn drift(&self) -> f64 {
         MATERIAL.max(self.spread.repeat.sqrt())
     }

@@ -1,6 +1,6 @@
 //! Scaling: how time changes along one axis of a sweep, and whether settings differ.
 //!
-//! Everything is told from the means of independent repeats. Means and not medians, because time is summed;
+//! Everything is derived from the means of independent repeats. Means and not medians, because time is summed;
 //! repeats and not steps, because a machine varies from moment to moment more than from step to step.
 
 mod axis;

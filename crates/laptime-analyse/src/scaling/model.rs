@@ -50,7 +50,7 @@ impl Model {
         self.linear_unknowns() + usize::from(matches!(self, Self::Power | Self::Hinge | Self::Staircase))
     }
 
-    /// The values of `x` needed to tell it from the simpler ones.
+    /// The values of `x` needed to distinguish it from the simpler ones.
     pub(super) fn points_needed(self) -> usize {
         self.unknowns() + usize::from(matches!(self, Self::Power | Self::Usl | Self::Hinge | Self::Staircase))
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_are_the_changes_they_foretell() {
+    fn gradients_are_the_changes_they_predict() {
         let shapes = [
             (shape(Model::Linear, [1.0, 2.0, 0.0], 0.0), 7.0),
             (shape(Model::Power, [2.0, 0.0, 0.0], 0.7), 7.0),

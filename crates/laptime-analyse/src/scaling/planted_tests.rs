@@ -52,7 +52,7 @@ struct Rates {
     /// Of each coefficient: how often its interval held the truth where the model was right.
     covered: Vec<(&'static str, f64)>,
     /// How often one more repeat at twice the largest value fell into its interval.
-    foretold: f64,
+    predicted: f64,
 }
 
 fn doubling() -> Vec<f64> {
@@ -83,7 +83,7 @@ impl Planted {
     }
 
     fn rates(&self, noise: Noise) -> Rates {
-        let (mut right, mut foretold) = (0, 0);
+        let (mut right, mut predicted) = (0, 0);
         let mut covered = vec![0; self.truths.len()];
         for trial in 0..TRIALS {
             let mut chance = Chance::new(first_seed() + trial);
@@ -98,17 +98,17 @@ impl Planted {
                 *covered += u32::from((value.low..=value.high).contains(truth));
             }
             let beyond = 2.0 * law.range.1;
-            let told = law.predict(beyond).unwrap();
-            assert!(told.extrapolated);
+            let ahead = law.predict(beyond).unwrap();
+            assert!(ahead.extrapolated);
             let next = self.shape.at(beyond) * noise.factor(&mut chance);
-            foretold += u32::from((told.time.low..=told.time.high).contains(&next));
+            predicted += u32::from((ahead.time.low..=ahead.time.high).contains(&next));
         }
         let share = |count: u32| f64::from(count) / f64::from(right);
         let covered = self.truths.iter().zip(covered).map(|((name, _), count)| (*name, share(count)));
         Rates {
             right: f64::from(right) / TRIALS as f64,
             covered: covered.collect(),
-            foretold: share(foretold),
+            predicted: share(predicted),
         }
     }
 
@@ -123,7 +123,7 @@ impl Planted {
                 let most = if *name == "width" { 1.0 } else { 0.99 };
                 assert!((0.9..=most).contains(share), "{name} under {noise:?}: {rates:?}");
             }
-            assert!(rates.foretold >= 0.9, "{noise:?}: {rates:?}");
+            assert!(rates.predicted >= 0.9, "{noise:?}: {rates:?}");
         }
     }
 }
@@ -237,7 +237,7 @@ fn a_difference_of_a_fifth_is_found() {
 #[test]
 fn noise_larger_than_the_effect_is_said_to_be_so() {
     let planted = planted(Axis::Setting, Model::Linear, [5e-3, 5e-7, 0.0], 0.0, doubling());
-    let told = |noise: Noise, verdict: &dyn Fn(Certainty) -> bool| {
+    let trials = |noise: Noise, verdict: &dyn Fn(Certainty) -> bool| {
         let trial = |trial: &u64| {
             let points = planted.sweep(noise, &mut Chance::new(first_seed() + trial));
             verdict(ScalingLaw::through(&points, Axis::Setting).unwrap().certainty)
@@ -246,8 +246,8 @@ fn noise_larger_than_the_effect_is_said_to_be_so() {
     };
     let cannot_tell = |certainty| matches!(certainty, Certainty::CannotTell { up_to } if up_to > 0.1);
     let follows = |certainty| certainty == Certainty::Follows;
-    assert!(told(Noise::Skewed(0.3), &cannot_tell) >= 95, "10 % of change under 30 % of noise");
-    assert!(told(Noise::Skewed(0.02), &follows) >= 95, "10 % of change under 2 % of noise");
+    assert!(trials(Noise::Skewed(0.3), &cannot_tell) >= 95, "10 % of change under 30 % of noise");
+    assert!(trials(Noise::Skewed(0.02), &follows) >= 95, "10 % of change under 2 % of noise");
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn intervals_grow_with_the_distance_from_the_points() {
     let points = planted.sweep(Noise::Skewed(0.03), &mut Chance::new(3));
     let law = ScalingLaw::through(&points, Axis::Work).unwrap();
     let width = |x: f64| {
-        let told = law.predict(x).unwrap();
-        (told.time.high - told.time.low) / told.time.mean
+        let ahead = law.predict(x).unwrap();
+        (ahead.time.high - ahead.time.low) / ahead.time.mean
     };
     assert!(!law.predict(1024.0).unwrap().extrapolated);
     assert!(width(1024.0) < width(2048.0) && width(2048.0) < width(8192.0));

@@ -9,7 +9,7 @@ use crate::statistics::{mean, t_beyond, t_width, variance};
 /// Settings whose times are closer than this share are the same to anybody.
 const SAME_WITHIN: f64 = 0.05;
 
-/// What can be told of the time of one setting against another's.
+/// How the time of one setting compares with another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Verdict {
     /// It takes less time.
@@ -33,7 +33,7 @@ pub struct Comparison {
     pub setting: usize,
     /// Which setting it is compared with.
     pub with: usize,
-    /// What can be told.
+    /// The outcome.
     pub verdict: Verdict,
     /// Mean time of the setting over that of the other, with an interval for this pair alone.
     pub ratio: Estimate,
@@ -62,7 +62,7 @@ struct Repeats {
 ///
 /// Of all verdicts together at most one list in twenty has a difference that is none: the more settings are
 /// compared, the more each difference must show (Holm). A setting without repeats is taken to vary as the
-/// others do. Pairs that nothing can be told of, not even a ratio, are left out.
+/// others do. Pairs without even a ratio, are left out.
 #[must_use]
 pub fn compare(settings: &[Vec<f64>]) -> Vec<Comparison> {
     let repeats = repeats(settings);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn clear_differences_are_told_with_their_direction() {
+    fn clear_differences_are_reported_with_their_direction() {
         let (fast, slow) = ([1.0, 1.01, 0.99, 1.0], [1.5, 1.52, 1.49, 1.5]);
         assert_eq!(verdicts(&[&fast, &slow]), [Verdict::Faster]);
         assert_eq!(verdicts(&[&slow, &fast]), [Verdict::Slower]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_settings_are_the_same_when_quiet_and_untold_when_noisy() {
+    fn equal_settings_are_the_same_when_quiet_and_undecided_when_noisy() {
         assert_eq!(verdicts(&[&[1.0, 1.001, 0.999, 1.0], &[1.001, 1.0, 0.998, 1.002]]), [Verdict::Same]);
         assert_eq!(verdicts(&[&[1.0, 1.4, 0.8], &[1.1, 0.9, 1.5]]), [Verdict::CannotTell]);
     }

@@ -45,9 +45,9 @@ impl Measure {
         if finished().any(|point| Self::TimeToTarget.value(point).is_some()) {
             return Self::TimeToTarget;
         }
-        let telling = [Self::SamplesPerS, Self::StepS, Self::EpochS];
+        let preferred = [Self::SamplesPerS, Self::StepS, Self::EpochS];
         let all_have = |measure: &Self| finished().all(|point| measure.value(point).is_some());
-        telling.into_iter().find(all_have).filter(|_| finished().next().is_some()).unwrap_or(Self::WallS)
+        preferred.into_iter().find(all_have).filter(|_| finished().next().is_some()).unwrap_or(Self::WallS)
     }
 
     /// A point's value; the time to a target only where every repeat reached it.

@@ -8,7 +8,7 @@ use super::best::{Best, Measure, best};
 use super::estimate::Repeated;
 use super::findings::{SweepFinding, findings};
 use super::frontier::frontier;
-use super::laws::{Grid, SweepFit, laws};
+use super::laws::{Grid, SweepLaw, laws};
 use super::machine::{MachineDuring, Taint};
 use super::plan::{Plan, Target, Value};
 use super::point::point;
@@ -19,7 +19,7 @@ use super::target::{ToTarget, target};
 /// The version of [`Sweep`]; fields may be added to it, none changes meaning.
 pub const SWEEP_SCHEMA: &str = "laptime.sweep/1";
 
-/// One sweep, explained. What cannot be told is `None`, never a guess.
+/// One sweep, explained. What is unknown is `None`, never a guess.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sweep {
     /// Always [`SWEEP_SCHEMA`].
@@ -31,7 +31,7 @@ pub struct Sweep {
     /// Every point of the grid; the last axis varies fastest.
     pub points: Vec<Point>,
     /// Laws of time along the axes that are numbers.
-    pub fits: Vec<SweepFit>,
+    pub laws: Vec<SweepLaw>,
     /// What points are compared by.
     pub compared_by: Measure,
     /// What training was to reach, where that is known.
@@ -164,7 +164,7 @@ impl Sweep {
         let of_points = by_point(plan, repeats);
         let used: Vec<Vec<&Repeat>> = of_points.iter().map(|own| trusted(&plan.goal, own).0).collect();
         let mut sweep = Self::so_far(plan, repeats, facts);
-        sweep.fits = laws(&Grid { plan, points: &sweep.points, used: &used });
+        sweep.laws = laws(&Grid { plan, points: &sweep.points, used: &used });
         sweep.findings = findings(plan, &sweep, &used);
         sweep
     }
@@ -188,7 +188,7 @@ impl Sweep {
             sweep: facts,
             parameters: axes.collect(),
             frontier: frontier(&points),
-            fits: Vec::new(),
+            laws: Vec::new(),
             points,
             compared_by,
             target,

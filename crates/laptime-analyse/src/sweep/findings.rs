@@ -1,4 +1,4 @@
-//! What a sweep tells, one sentence each, with numbers.
+//! What a sweep found, one sentence each, with numbers.
 
 use laptime_core::units;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::repeat::Repeat;
 use super::slices::{Slice, slices};
 use crate::scaling::{Verdict, compare};
 
-/// Slices of one axis that are told of each; of more, only the one with the best point is.
+/// Slices of one axis that are reported each; of more, only the one with the best point is.
 const MOST_SLICES: usize = 3;
 /// Points that are named in one sentence.
 const MOST_NAMES: usize = 8;
@@ -69,7 +69,7 @@ impl Teller<'_> {
         }
         let first = &self.sweep.points[slice.points[0]];
         let mut found = Vec::new();
-        for fit in self.sweep.fits.iter().filter(|fit| fit.x == axis.name) {
+        for fit in self.sweep.laws.iter().filter(|fit| fit.x == axis.name) {
             let held = fit.at.iter().all(|(name, value)| first.values.get(name) == Some(value));
             if held {
                 let place = self.place(slice);
@@ -110,19 +110,19 @@ impl Teller<'_> {
         if known.len() < 2 {
             return None;
         }
-        // The fastest comes last, so that the others are told as multiples of it.
+        // The fastest comes last, so that the others are given as multiples of it.
         known.sort_by(|a, b| b.1.total_cmp(&a.1));
         let last = known.len() - 1;
         let costs: Vec<Vec<f64>> = known.iter().map(|(_, _, costs)| costs.clone()).collect();
         let against = compare(&costs).into_iter().filter(|comparison| comparison.with == last);
-        let mut told: Vec<(usize, String)> =
+        let mut texts: Vec<(usize, String)> =
             against.map(|pair| (pair.setting, pair.sentence(known[pair.setting].0, known[last].0))).collect();
-        if told.is_empty() {
+        if texts.is_empty() {
             return None;
         }
-        told.sort_by_key(|(setting, _)| std::cmp::Reverse(*setting));
-        let told: Vec<String> = told.into_iter().take(MOST_NAMES).map(|(_, text)| text).collect();
-        Some(finding("settings", format!("{}{}: {}", self.place(slice), axis.name, told.join("; "))))
+        texts.sort_by_key(|(setting, _)| std::cmp::Reverse(*setting));
+        let texts: Vec<String> = texts.into_iter().take(MOST_NAMES).map(|(_, text)| text).collect();
+        Some(finding("settings", format!("{}{}: {}", self.place(slice), axis.name, texts.join("; "))))
     }
 
     fn cost(&self, point: usize) -> Option<f64> {
@@ -136,7 +136,7 @@ impl Teller<'_> {
         self.used[point].iter().filter_map(|repeat| by.cost_of(&repeat.measured)).collect()
     }
 
-    /// The best point of several axes, and those that cannot be told from it.
+    /// The best point of several axes, and those indistinguishable from it.
     fn best(&self) -> Option<SweepFinding> {
         let best = self.sweep.best.as_ref()?;
         let axes = self.plan.parameters.iter().filter(|axis| axis.values.len() > 1).count();
@@ -149,8 +149,8 @@ impl Teller<'_> {
         };
         let rivals = match self.rivals(best.point).as_slice() {
             [] => String::new(),
-            [one] => format!("; cannot be told from {one}"),
-            [one, others @ ..] => format!("; cannot be told from {one} and {} more", others.len()),
+            [one] => format!("; indistinguishable from {one}"),
+            [one, others @ ..] => format!("; indistinguishable from {one} and {} more", others.len()),
         };
         Some(finding("best", format!("fastest: {}, {value}{rivals}", self.name(best.point))))
     }
@@ -173,31 +173,31 @@ impl Teller<'_> {
 
     /// `to accuracy 0.95: momentum 2.20 s (2.00–2.40 s), adam 3.10 s (2.90–3.40 s), sgd not within 60.0 s`.
     fn to_target(&self, target: Target) -> SweepFinding {
-        let mut told: Vec<(f64, String)> = Vec::new();
+        let mut texts: Vec<(f64, String)> = Vec::new();
         for (at, point) in self.sweep.points.iter().enumerate() {
             let Some(to) = point.to_target.as_ref() else { continue };
             let name = self.short_name(at);
             match (Measure::TimeToTarget.value(point), to.not_within_s) {
-                (Some(time), _) => told.push((time.mean, format!("{name} {}", time_text(&time)))),
-                (None, Some(late)) if to.reached > 0 => told.push((
+                (Some(time), _) => texts.push((time.mean, format!("{name} {}", time_text(&time)))),
+                (None, Some(late)) if to.reached > 0 => texts.push((
                     f64::MAX,
                     format!("{name} in {} of {} within {}", to.reached, to.tried, units::duration(late)),
                 )),
                 (None, late) => {
                     let within = late.map(|late| format!(" within {}", units::duration(late)));
-                    told.push((f64::INFINITY, format!("{name} not{}", within.unwrap_or_default())));
+                    texts.push((f64::INFINITY, format!("{name} not{}", within.unwrap_or_default())));
                 }
             }
         }
-        told.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let more = told.len().saturating_sub(MOST_NAMES);
-        let mut told: Vec<String> = told.into_iter().take(MOST_NAMES).map(|(_, text)| text).collect();
+        texts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let more = texts.len().saturating_sub(MOST_NAMES);
+        let mut texts: Vec<String> = texts.into_iter().take(MOST_NAMES).map(|(_, text)| text).collect();
         if more > 0 {
-            told.push(format!("and {more} more"));
+            texts.push(format!("and {more} more"));
         }
-        let told = if told.is_empty() { "nothing tells".to_owned() } else { told.join(", ") };
+        let texts = if texts.is_empty() { "unknown".to_owned() } else { texts.join(", ") };
         let metric = target.metric.name();
-        finding("to_target", format!("to {metric} {}: {told}", target.value))
+        finding("to_target", format!("to {metric} {}: {texts}", target.value))
     }
 
     fn name(&self, point: usize) -> String {
@@ -264,7 +264,7 @@ mod tests {
     use crate::sweep::schedule::Turn;
 
     /// A quiet machine: every point three times, a thousandth apart.
-    fn told(plan: &Plan, mut measure: impl FnMut(&[f64], &mut Repeat)) -> Vec<String> {
+    fn texts_of(plan: &Plan, mut measure: impl FnMut(&[f64], &mut Repeat)) -> Vec<String> {
         let mut repeats = Vec::new();
         for round in 0..3 {
             for point in 0..plan.points() {
@@ -285,9 +285,9 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_the_runs_tell_of_is_judged_by_samples_a_second() {
+    fn a_batch_that_the_runs_report_is_judged_by_samples_a_second() {
         let plan = plan(&[("bs", &["32", "128", "512"])]);
-        let texts = told(&plan, |x, repeat| {
+        let texts = texts_of(&plan, |x, repeat| {
             let step = 41e-6 + 0.11e-6 * x[0];
             let measured = &mut repeat.measured;
             (measured.batch, measured.step_s) = (Some(x[0] as u64), Some(step));
@@ -299,27 +299,27 @@ mod tests {
     }
 
     #[test]
-    fn every_slice_of_a_grid_is_told_with_the_values_held() {
+    fn every_slice_of_a_grid_is_reported_with_the_values_held() {
         let plan = plan(&[("width", &["8", "16", "32"]), ("depth", &["1", "2"])]);
-        let texts = told(&plan, |x, repeat| repeat.measured.wall_s = 1.0 + x[0] * x[1]);
+        let texts = texts_of(&plan, |x, repeat| repeat.measured.wall_s = 1.0 + x[0] * x[1]);
         assert!(texts[0].starts_with("at depth=1: width: fastest is 8"), "{texts:?}");
         assert!(texts.iter().any(|text| text.starts_with("at width=32: time = ")), "{texts:?}");
         assert!(texts.iter().any(|text| text.starts_with("fastest: width=8 depth=1, 9.00 s (")), "{texts:?}");
     }
 
     #[test]
-    fn settings_are_told_as_multiples_of_the_fastest() {
+    fn settings_are_given_as_multiples_of_the_fastest() {
         let plan = plan(&[("opt", &["sgd", "adam"])]);
         let texts =
-            told(&plan, |_, repeat| repeat.measured.wall_s = if repeat.point == 0 { 1.0 } else { 1.5 });
+            texts_of(&plan, |_, repeat| repeat.measured.wall_s = if repeat.point == 0 { 1.0 } else { 1.5 });
         assert_eq!(texts.len(), 1);
         assert!(texts[0].starts_with("opt: adam takes 1.50× the time of sgd (95 %: 1.49"), "{texts:?}");
     }
 
     #[test]
-    fn the_way_to_a_target_is_told_from_the_quickest_to_those_that_never_arrive() {
+    fn the_way_to_a_target_is_listed_from_the_quickest_to_those_that_never_arrive() {
         let plan = plan(&[("opt", &["sgd", "adam", "momentum"])]);
-        let texts = told(&plan, |_, repeat| {
+        let texts = texts_of(&plan, |_, repeat| {
             let moment = Moment {
                 epochs: 3,
                 steps: 6,
@@ -343,7 +343,7 @@ mod tests {
         let plan = plan(&[("x", &["1", "2"])]);
         let repeats: Vec<Repeat> = (0..2).map(|point| failed(Turn { round: 0, point })).collect();
         let sweep = Sweep::of(&plan, &repeats, SweepFacts::default());
-        assert!(sweep.findings.is_empty() && sweep.best.is_none() && sweep.fits.is_empty());
+        assert!(sweep.findings.is_empty() && sweep.best.is_none() && sweep.laws.is_empty());
         assert!(Sweep::of(&plan, &[], SweepFacts::default()).findings.is_empty());
     }
 }

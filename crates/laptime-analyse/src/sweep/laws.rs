@@ -13,7 +13,7 @@ use crate::scaling::{self, Certainty, Model, ScalingLaw};
 
 /// One law.
 #[derive(Clone, Debug, Serialize)]
-pub struct SweepFit {
+pub struct SweepLaw {
     /// The axis.
     pub x: String,
     /// What it is a law of: `step_s`, `epoch_s`, `wall_s` or `time_to_target_s`.
@@ -26,7 +26,7 @@ pub struct SweepFit {
     pub coefficients: BTreeMap<&'static str, Estimate>,
     /// Share of the variance between the points that it explains.
     pub r2: f64,
-    /// What can be told.
+    /// How certain it is.
     pub certainty: Certainty,
     /// Where the axis is fastest, and the smallest value that is almost as fast.
     pub best: Option<scaling::Best>,
@@ -44,9 +44,9 @@ pub struct SweepFit {
 }
 
 /// The gain of the fastest value over the slowest that is worth a sentence.
-const WORTH_TELLING: f64 = 1.05;
+const WORTH_A_SENTENCE: f64 = 1.05;
 
-/// Values a law is told from: the work grows with the fifth power of their number, the certainty hardly.
+/// Values a law is fitted to: the work grows with the fifth power of their number, the certainty hardly.
 const MOST_VALUES: usize = 64;
 
 /// A time that a law can be of.
@@ -63,7 +63,7 @@ pub enum Time {
     TimeToTargetS,
 }
 
-/// What an axis is, as far as the runs themselves tell.
+/// What an axis is, as far as the runs themselves report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// Rows of an epoch.
@@ -113,8 +113,8 @@ struct NumberAxis<'a> {
     role: Role,
 }
 
-/// Every law that the points tell of, axis by axis and slice by slice.
-pub(super) fn laws(grid: &Grid<'_>) -> Vec<SweepFit> {
+/// Every law that the points follow, axis by axis and slice by slice.
+pub(super) fn laws(grid: &Grid<'_>) -> Vec<SweepLaw> {
     let mut laws = Vec::new();
     for (at, axis) in grid.plan.parameters.iter().enumerate() {
         let Some(numbers) = axis.numbers() else { continue };
@@ -136,9 +136,10 @@ impl Grid<'_> {
     /// What the runs say they were given counts; a name only where they say nothing.
     fn role(&self, axis: &Parameter, given: &dyn Fn(usize) -> f64) -> Role {
         let agrees = |of: fn(&Measured) -> Option<u64>| {
-            let told =
+            let reported =
                 self.used.iter().flatten().filter_map(|repeat| Some((repeat.point, of(&repeat.measured)?)));
-            told.clone().next().is_some() && told.clone().all(|(point, value)| value as f64 == given(point))
+            reported.clone().next().is_some()
+                && reported.clone().all(|(point, value)| value as f64 == given(point))
         };
         let name = axis.name.to_lowercase();
         let silent = self.measured().all(|measured| measured.step_s.is_none());
@@ -176,7 +177,7 @@ impl Grid<'_> {
         times
     }
 
-    fn law(&self, along: &NumberAxis<'_>, slice: &Slice, time: Time) -> Option<SweepFit> {
+    fn law(&self, along: &NumberAxis<'_>, slice: &Slice, time: Time) -> Option<SweepLaw> {
         let measured = self.finished(slice).map(|(place, point)| {
             let times = self.used[point].iter().filter_map(|repeat| time.of(&repeat.measured));
             scaling::Point::new(along.numbers[place], &times.collect::<Vec<_>>())
@@ -189,7 +190,7 @@ impl Grid<'_> {
         let name = &along.axis.name;
         let mut at = self.points.get(*slice.points.first()?)?.values.clone();
         at.remove(name);
-        Some(SweepFit {
+        Some(SweepLaw {
             x: name.clone(),
             y: time,
             at,
@@ -209,7 +210,7 @@ impl Grid<'_> {
 
 /// More rows in an epoch are not a faster setting, only more to do; and a gain nobody would act on is none.
 fn best_text(law: &ScalingLaw, along: &NumberAxis<'_>) -> Option<String> {
-    law.best().filter(|best| best.times_slowest >= WORTH_TELLING)?;
+    law.best().filter(|best| best.times_slowest >= WORTH_A_SENTENCE)?;
     match along.role {
         Role::Rows => None,
         Role::Batch => law.best_sentence(&along.axis.name, "samples/s"),
@@ -227,7 +228,7 @@ fn kind(role: Role, time: Time) -> scaling::Axis {
     }
 }
 
-/// As many points as a law is told from, evenly spread, both ends among them.
+/// As many points as a law is fitted to, evenly spread, both ends among them.
 fn spread_out(points: Vec<scaling::Point>) -> Vec<scaling::Point> {
     if points.len() <= MOST_VALUES {
         return points;
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_axis_is_told_from_values_spread_over_all_of_it() {
+    fn a_long_axis_is_fitted_to_values_spread_over_all_of_it() {
         let points =
             |count: u32| spread_out((0..count).map(|x| scaling::Point::new(x.into(), &[1.0])).collect());
         let xs: Vec<f64> = points(1_000).iter().map(|point| point.x).collect();

@@ -81,7 +81,7 @@ impl MachineDuring {
 
     /// Everything that spoils a repeat of `wall_s` on that many CPUs.
     ///
-    /// Waiting for a CPU and a quota are told but spoil nothing: a command with more threads than CPUs makes
+    /// Waiting for a CPU and a quota are reported but taint nothing: a command with more threads than CPUs makes
     /// its own pressure, and a quota is the machine it runs on.
     #[must_use]
     pub fn taints(&self, cpus: u32, wall_s: f64) -> Vec<Taint> {

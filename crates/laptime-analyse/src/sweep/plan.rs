@@ -107,7 +107,7 @@ pub struct Plan {
     pub seed: u64,
     /// When a point is measured well enough.
     pub goal: Goal,
-    /// What training is to reach; without it, what the command itself was told counts.
+    /// What training is to reach; without it, the goal of the command itself counts.
     pub target: Option<Target>,
 }
 

@@ -78,13 +78,13 @@ pub struct Measured {
     pub epochs: Option<u64>,
     /// Steps that ended.
     pub steps: Option<u64>,
-    /// Rows of an epoch, as the training tells.
+    /// Rows of an epoch, as the training reports.
     pub rows: Option<u64>,
-    /// Samples of a full batch, as the training tells.
+    /// Samples of a full batch, as the training reports.
     pub batch: Option<u64>,
     /// Numbers the model learns.
     pub parameters: Option<u64>,
-    /// Floating-point operations that a sample takes, as the training tells.
+    /// Floating-point operations that a sample takes, as the training reports.
     pub flops_per_sample: Option<f64>,
     /// The most memory that was resident, bytes.
     pub peak_rss_bytes: Option<u64>,
@@ -92,7 +92,7 @@ pub struct Measured {
     pub loss: Option<f64>,
     /// The last accuracy, of validation where there is one.
     pub accuracy: Option<f64>,
-    /// What training was to reach: what the sweep was told, else what the command itself was.
+    /// What training was to reach: the goal of the sweep, else of the command itself.
     pub target: Option<Target>,
     /// When it reached that; `None` when it did not.
     pub arrival: Option<Moment>,
@@ -120,11 +120,11 @@ impl Measured {
     #[must_use]
     pub fn of(report: &Report, asked: Option<Target>) -> Self {
         let course = course(report);
-        let told = report.fits.last().and_then(|fit| fit.target.as_ref());
-        let target = asked.or_else(|| told.map(Target::of));
+        let own = report.fits.last().and_then(|fit| fit.target.as_ref());
+        let target = asked.or_else(|| own.map(Target::of));
         let seen = target.and_then(|target| course.iter().find(|moment| moment.reaches(target)).copied());
-        // What the training told of its own goal is exact to the moment.
-        let arrival = if asked.is_none() { told.and_then(|told| arrival(told, &course)) } else { seen };
+        // What the training reports of its own goal is exact to the moment.
+        let arrival = if asked.is_none() { own.and_then(|own| arrival(own, &course)) } else { seen };
         let last = course.last().copied().unwrap_or_default();
         let steps: Vec<_> = report.fits.iter().filter_map(|fit| fit.steady_steps).collect();
         let count: u64 = steps.iter().map(|steps| steps.count).sum();
@@ -165,7 +165,7 @@ impl Measured {
 
     /// The time that says how fast the point is: its step, else its epoch, else the whole command.
     #[must_use]
-    pub fn telling_s(&self) -> f64 {
+    pub fn finest_s(&self) -> f64 {
         self.step_s.or(self.epoch_s).unwrap_or(self.wall_s)
     }
 }
@@ -206,16 +206,16 @@ fn epoch_s(fit: &FitSummary) -> Option<f64> {
 }
 
 impl Target {
-    fn of(told: &TargetSummary) -> Self {
-        let accuracy = told.metric.contains("accuracy");
+    fn of(summary: &TargetSummary) -> Self {
+        let accuracy = summary.metric.contains("accuracy");
         let metric = if accuracy { TargetMetric::Accuracy } else { TargetMetric::Loss };
-        Self { metric, value: told.value }
+        Self { metric, value: summary.value }
     }
 }
 
 /// When a training came to the goal it was given.
-fn arrival(told: &TargetSummary, course: &[Moment]) -> Option<Moment> {
-    let (epochs, steps, at_s) = (told.epochs?, told.steps?, told.seconds?);
+fn arrival(summary: &TargetSummary, course: &[Moment]) -> Option<Moment> {
+    let (epochs, steps, at_s) = (summary.epochs?, summary.steps?, summary.seconds?);
     let seen = course.iter().find(|moment| moment.epochs == epochs).copied().unwrap_or_default();
     Some(Moment { epochs, steps, at_s, ..seen })
 }
@@ -271,9 +271,9 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_records_nothing_is_told_by_its_wall_time() {
+    fn a_command_that_records_nothing_is_measured_by_its_wall_time() {
         let bare = Measured { wall_s: 2.0, ..Measured::default() };
-        assert_eq!(bare.telling_s(), 2.0);
-        assert_eq!(Measured { step_s: Some(0.1), ..bare }.telling_s(), 0.1);
+        assert_eq!(bare.finest_s(), 2.0);
+        assert_eq!(Measured { step_s: Some(0.1), ..bare }.finest_s(), 0.1);
     }
 }

@@ -64,7 +64,7 @@ fn too_short(goal: &Goal, repeats: &[&Repeat]) -> bool {
 }
 
 fn too_wide(goal: &Goal, repeats: &[&Repeat]) -> bool {
-    let times: Vec<f64> = trusted(goal, repeats).0.iter().map(|repeat| repeat.measured.telling_s()).collect();
+    let times: Vec<f64> = trusted(goal, repeats).0.iter().map(|repeat| repeat.measured.finest_s()).collect();
     let precision = Repeated::of(&times).and_then(|mean| mean.precision());
     precision.is_none_or(|precision| precision > goal.precision)
 }

@@ -25,27 +25,27 @@ pub struct ToTarget {
     pub not_within_s: Option<f64>,
 }
 
-/// What all points are to reach; `None` where they were told different things, which cannot be compared.
+/// What all points are to reach; `None` where they have different goals, which cannot be compared.
 pub(super) fn target(repeats: &[Repeat]) -> Option<Target> {
-    let mut told = repeats.iter().filter_map(|repeat| repeat.measured.target);
-    let first = told.next()?;
-    told.all(|other| other == first).then_some(first)
+    let mut targets = repeats.iter().filter_map(|repeat| repeat.measured.target);
+    let first = targets.next()?;
+    targets.all(|other| other == first).then_some(first)
 }
 
-/// Over the repeats a point's means rest on; `None` when they tell nothing of what is to be reached.
+/// Over the repeats a point's means rest on; `None` when they do not report its metric.
 pub(super) fn to_target(repeats: &[&Repeat], target: Target) -> Option<ToTarget> {
-    let tells =
+    let reports =
         |measured: &&Measured| measured.course.iter().any(|moment| moment.value(target.metric).is_some());
-    let telling: Vec<&Measured> = repeats.iter().map(|repeat| &repeat.measured).filter(tells).collect();
-    if telling.is_empty() {
+    let reporting: Vec<&Measured> = repeats.iter().map(|repeat| &repeat.measured).filter(reports).collect();
+    if reporting.is_empty() {
         return None;
     }
-    let arrivals: Vec<Moment> = telling.iter().filter_map(|measured| measured.arrival).collect();
-    let late = telling.iter().filter(|measured| measured.arrival.is_none());
+    let arrivals: Vec<Moment> = reporting.iter().filter_map(|measured| measured.arrival).collect();
+    let late = reporting.iter().filter(|measured| measured.arrival.is_none());
     let over = |of: fn(&Moment) -> f64| Repeated::of(&arrivals.iter().map(of).collect::<Vec<_>>());
     Some(ToTarget {
         reached: arrivals.len() as u64,
-        tried: telling.len() as u64,
+        tried: reporting.len() as u64,
         epochs: over(|moment| moment.epochs as f64),
         steps: over(|moment| moment.steps as f64),
         step_s: over(|moment| moment.at_s / moment.steps.max(1) as f64),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_arrive_is_told_with_the_time_it_had() {
+    fn who_does_not_arrive_is_reported_with_the_time_it_had() {
         let to = to_target(&[&trained(2, None)], LOSS).unwrap();
         assert_eq!((to.reached, to.time_s, to.not_within_s), (0, None, Some(2.0)));
         assert_eq!(to_target(&[&finished(Turn { round: 0, point: 0 }, 1.0)], LOSS), None);

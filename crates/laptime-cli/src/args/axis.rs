@@ -12,7 +12,7 @@ pub(crate) fn parse_axis(text: &str) -> Result<Parameter, String> {
     let (name, list) =
         text.split_once('=').ok_or("expected NAME=VALUES, such as batch=32,128 or batch=16..512*2")?;
     if !is_name(name) {
-        return Err(format!("`{name}` is no name: letters, digits, `_` and `-`, a letter first"));
+        return Err(format!("invalid name `{name}`: use letters, digits, `_` and `-`, a letter first"));
     }
     if list.trim().is_empty() {
         return Err(format!("{name} has no values, such as {name}=32,128 or {name}=16..512*2"));
@@ -59,7 +59,7 @@ fn range(item: &str, begin: Decimal, rest: &str) -> Result<Vec<String>, String> 
         _ => false,
     });
     let Some((at, operator)) = sign else {
-        return Err(format!("`{item}` does not say how to go on: `{item}+1` adds, `{item}*2` multiplies"));
+        return Err(format!("`{item}` has no step: `{item}+1` adds, `{item}*2` multiplies"));
     };
     let number =
         |text: &str| Decimal::parse(text).ok_or_else(|| format!("`{text}` in `{item}` is not a number"));
@@ -67,7 +67,7 @@ fn range(item: &str, begin: Decimal, rest: &str) -> Result<Vec<String>, String> 
     let next: fn(Decimal, Decimal) -> Option<Decimal> =
         if operator == '+' { Decimal::plus } else { Decimal::times };
     if begin > end {
-        return Err(format!("`{item}` never gets there: it begins above its end"));
+        return Err(format!("`{item}` is empty: it begins above its end"));
     }
     values_of(item, (begin, end), |value| next(value, step))
 }
@@ -83,7 +83,7 @@ fn values_of(
     while value < end {
         let following = next(value).ok_or_else(|| format!("`{item}` has numbers with too many digits"))?;
         if following <= value {
-            return Err(format!("`{item}` never ends: its step leads no nearer to its end"));
+            return Err(format!("`{item}` never ends: its step does not approach its end"));
         }
         value = following;
         if value <= end {
@@ -135,8 +135,8 @@ mod tests {
         let refusals = [
             ("batch", "expected NAME=VALUES"),
             ("batch=", "no values"),
-            ("9x=1", "no name"),
-            ("=1", "no name"),
+            ("9x=1", "invalid name"),
+            ("=1", "invalid name"),
             ("batch=1,,2", "empty"),
             ("batch=1,", "empty"),
             ("batch=16..512*1", "never ends"),
@@ -146,7 +146,7 @@ mod tests {
             ("batch=1..8+0", "never ends"),
             ("batch=1..8+-1", "never ends"),
             ("batch=512..16*2", "begins above its end"),
-            ("batch=1..8", "does not say how"),
+            ("batch=1..8", "has no step"),
             ("batch=1..x+1", "not a number"),
             ("batch=1..8+x", "not a number"),
             ("batch=1..1e9+1", "more than"),

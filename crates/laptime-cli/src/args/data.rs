@@ -22,10 +22,10 @@ pub(crate) struct DataArgs {
     /// Passes over the data
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, default_value = "1", help_heading = "Training")]
     pub(crate) epochs: u64,
-    /// How numbers are moved to the device
+    /// Type in which numbers move to the device
     #[arg(long, value_name = "TYPE", default_value = "float32", help_heading = "Training")]
     pub(crate) dtype: DtypeChoice,
-    /// The side that images are brought to, in pixels [default: as they are]
+    /// Side that images are resized to, in pixels [default: as they are]
     #[arg(long, value_name = "PIXELS", value_parser = parse_side, allow_negative_numbers = true, help_heading = "Training")]
     pub(crate) size: Option<u32>,
     /// Count every row and read every header, however long that takes

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_grow_out_of_the_digits_are_told_and_never_wrap() {
+    fn numbers_with_too_many_digits_are_refused_and_never_wrap() {
         let large = Decimal::parse("1e37").unwrap();
         assert_eq!(large.times(large), None);
         assert!(large > Decimal::parse("0.000000000000000001").unwrap());

@@ -36,7 +36,7 @@ impl ExportArgs {
 fn unknown_format(typed: &str) -> Failure {
     let known: Vec<String> = ExportFormat::value_variants().iter().map(|format| format.name()).collect();
     let failure = Failure::usage(format!("could not export as `{typed}`"))
-        .because(format!("there is no format `{typed}`; there are {}", known.join(", ")));
+        .because(format!("unknown format `{typed}`; available: {}", known.join(", ")));
     match closest(typed, known.iter().map(String::as_str)) {
         Some(meant) => failure.hint(format!("did you mean `--export {meant}`?")),
         None => failure.hint("laptime report --help"),

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::failure::{EXIT_USAGE, Failure, closest};
 
-/// Why not to go on after reading the command line.
+/// Why to stop after reading the command line.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// Help or version: show the text and end with that code; only code 0 goes to standard output.
@@ -39,7 +39,7 @@ impl Stop {
 /// The failure for a model laptime does not have.
 pub(crate) fn unknown_model(typed: &str, known: &[&str]) -> Failure {
     let failure = Failure::usage(format!("could not train `{typed}`"))
-        .because(format!("there is no model `{typed}`; there are {}", known.join(", ")));
+        .because(format!("unknown model `{typed}`; available: {}", known.join(", ")));
     match closest(typed, known.iter().copied()) {
         Some(meant) => failure.hint(format!("did you mean `laptime train {meant}`?")),
         None => failure.hint(format!("laptime train {}", known.first().unwrap_or(&"mlp"))),
@@ -54,19 +54,23 @@ fn refused(error: &clap::Error, words: &[OsString]) -> Failure {
 }
 
 fn because(error: &clap::Error) -> String {
-    let (option, value) = (told_name(error, ContextKind::InvalidArg), told(error, ContextKind::InvalidValue));
+    let (option, value) =
+        (argument_name(error, ContextKind::InvalidArg), context(error, ContextKind::InvalidValue));
     match error.kind() {
         ErrorKind::ValueValidation => {
             let why = error.source().map(ToString::to_string).unwrap_or_default();
-            format!("`{value}` is no value for {option}: {why}")
+            format!("invalid value `{value}` for {option}: {why}")
         }
         ErrorKind::InvalidValue if value.is_empty() => format!("{option} needs a value"),
         ErrorKind::InvalidValue => {
-            format!("`{value}` is no value for {option}: it can be {}", told(error, ContextKind::ValidValue))
+            format!(
+                "invalid value `{value}` for {option}: it can be {}",
+                context(error, ContextKind::ValidValue)
+            )
         }
-        ErrorKind::UnknownArgument => format!("there is no option or argument `{option}` here"),
+        ErrorKind::UnknownArgument => format!("unknown option or argument `{option}`"),
         ErrorKind::InvalidSubcommand => {
-            format!("there is no command `{}`", told(error, ContextKind::InvalidSubcommand))
+            format!("unknown command `{}`", context(error, ContextKind::InvalidSubcommand))
         }
         ErrorKind::MissingRequiredArgument => {
             let any = if option.contains(',') { "one of " } else { "" };
@@ -78,8 +82,9 @@ fn because(error: &clap::Error) -> String {
 }
 
 fn conflict(error: &clap::Error) -> String {
-    let (one, other) = (told_name(error, ContextKind::InvalidArg), told_name(error, ContextKind::PriorArg));
-    if one == other { format!("{one} was given twice") } else { format!("{one} does not go with {other}") }
+    let (one, other) =
+        (argument_name(error, ContextKind::InvalidArg), argument_name(error, ContextKind::PriorArg));
+    if one == other { format!("{one} was given twice") } else { format!("{one} cannot be used with {other}") }
 }
 
 /// Clap's own words, for what has no words of ours.
@@ -90,11 +95,11 @@ fn first_line(error: &clap::Error) -> String {
 
 fn suggestion(error: &clap::Error) -> Option<String> {
     let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    let meant = kinds.into_iter().map(|kind| told(error, kind)).find(|meant| !meant.is_empty())?;
+    let meant = kinds.into_iter().map(|kind| context(error, kind)).find(|meant| !meant.is_empty())?;
     Some(format!("did you mean `{meant}`?"))
 }
 
-/// The help of the command that was meant, as far as it can be told.
+/// The help of the command that was meant, as far as it is known.
 fn help_command(typed: &[String]) -> String {
     let commands = ["run", "demo", "train", "sweep", "data", "report", "runs"];
     let path = match typed {
@@ -106,13 +111,13 @@ fn help_command(typed: &[String]) -> String {
 }
 
 /// The name of an option or argument as it is typed, without clap's brackets and the name of its value.
-fn told_name(error: &clap::Error, kind: ContextKind) -> String {
-    let name = told(error, kind);
+fn argument_name(error: &clap::Error, kind: ContextKind) -> String {
+    let name = context(error, kind);
     let name = name.split(' ').next().unwrap_or_default();
     name.trim_matches(['<', '>', '[', ']', '.']).replace('|', ", ")
 }
 
-fn told(error: &clap::Error, kind: ContextKind) -> String {
+fn context(error: &clap::Error, kind: ContextKind) -> String {
     match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         Some(ContextValue::Strings(texts)) => texts.join(", "),

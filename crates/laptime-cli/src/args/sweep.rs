@@ -18,7 +18,7 @@ Examples:
   laptime sweep -p batch=16..512*2 -- laptime train mlp --batch {batch}
   laptime sweep -p bs=32,128 -p workers=0,2 -- python train.py --bs {bs} --workers {workers}
   laptime sweep -p opt=sgd,adam --target loss=0.1 -- laptime train mlp --optimizer {opt}
-  laptime sweep --resume                        goes on with the latest
+  laptime sweep --resume                        continue the latest
 
 Values are a list (32,128 or sgd,adam) or a range that adds (0.1..1.0+0.1) or multiplies
 (16..512*2). Several -p measure every combination. {{ in the command is a brace.")]
@@ -30,29 +30,29 @@ pub(crate) struct SweepArgs {
     /// How often to measure a point: N, or MIN..MAX until it is precise [default: 3..10]
     #[arg(long, value_name = "N", value_parser = parse_repeats, help_heading = "Measuring")]
     pub(crate) repeats: Option<RepeatRange>,
-    /// Half of the 95 % interval, of the mean, that is narrow enough [default: 3%]
+    /// Half-width of the 95 % interval to aim for, as a share of the mean [default: 3%]
     #[arg(long, value_name = "SHARE", value_parser = parse_precision, help_heading = "Measuring")]
     pub(crate) precision: Option<f64>,
-    /// Time the repeats of a point take together at least [default: 500ms]
+    /// Minimum total time of the repeats of a point [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Measuring")]
     pub(crate) min_time: Option<Duration>,
     /// Start no more repeats after this long, such as 90s, 5m or 1h30m
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Measuring")]
     pub(crate) budget: Option<Duration>,
-    /// End a repeat that takes longer [default: 10 × what its point took before, at least 1m; the first of a
+    /// Stop a repeat that takes longer [default: 10 × what its point took before, at least 1m; the first of a
     /// point 100 × the slowest so far, at least 10m, and at most half of the budget left]
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Measuring")]
     pub(crate) timeout: Option<Duration>,
-    /// What training is to reach, such as loss=0.1 or accuracy=0.95 [default: what the command says]
+    /// Goal of the training, such as loss=0.1 or accuracy=0.95 [default: what the command says]
     #[arg(long, value_name = "METRIC=VALUE", value_parser = parse_target, conflicts_with = "resume", help_heading = "Measuring")]
     pub(crate) target: Option<Target>,
-    /// Decides the order of the repeats [default: another one each time]
+    /// Seeds the order of the repeats [default: random]
     #[arg(long, value_name = "N", value_parser = parse_seed, conflicts_with = "resume", help_heading = "Measuring")]
     pub(crate) seed: Option<u64>,
     /// Measure from outside only: attach nothing to Python
     #[arg(long, conflicts_with = "resume", help_heading = "Measuring")]
     pub(crate) no_hooks: bool,
-    /// Go on with a sweep that was interrupted [default: the latest]
+    /// Continue an interrupted sweep [default: the latest]
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["parameters", "command"])]
     pub(crate) resume: Option<String>,
 

@@ -124,50 +124,50 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
     let all: Vec<String> = lines.iter().map(|line| refused(line)).collect();
     insta::assert_snapshot!(all.join("\n"), @r"
         error: could not understand `laptime train mlp --rows abc`
-          because: `abc` is no value for --rows: expected a count such as 5000, 1e5 or
+          because: invalid value `abc` for --rows: expected a count such as 5000, 1e5 or
             100_000
           hint: laptime train --help
         error: could not understand `laptime train mlp --rows 100,000`
-          because: `000` is no value for --rows: a comma separates values; for a hundred
-            thousand write 100_000 or 1e5
+          because: invalid value `000` for --rows: a comma separates values; for a
+            hundred thousand write 100_000 or 1e5
           hint: laptime train --help
         error: could not understand `laptime train mlp --rows 1.5`
-          because: `1.5` is no value for --rows: expected a count such as 5000, 1e5 or
+          because: invalid value `1.5` for --rows: expected a count such as 5000, 1e5 or
             100_000
           hint: laptime train --help
         error: could not understand `laptime train mlp --epochs 0`
-          because: `0` is no value for --epochs: it must be at least 1; expected a count
-            such as 5000, 1e5 or 100_000
+          because: invalid value `0` for --epochs: it must be at least 1; expected a
+            count such as 5000, 1e5 or 100_000
           hint: laptime train --help
         error: could not understand `laptime train mlp --batch half`
-          because: `half` is no value for --batch: expected a count such as 5000, 1e5 or
-            100_000, or `full`
+          because: invalid value `half` for --batch: expected a count such as 5000, 1e5
+            or 100_000, or `full`
           hint: laptime train --help
         error: could not understand `laptime train mlp --optimizer adan`
-          because: `adan` is no value for --optimizer: it can be sgd, momentum, adam,
+          because: invalid value `adan` for --optimizer: it can be sgd, momentum, adam,
             adamw, rmsprop
           hint: did you mean `adam`?
         error: could not understand `laptime train mlp --lr -1`
-          because: `-1` is no value for --lr: expected a number above 0, such as 0.001
+          because: invalid value `-1` for --lr: expected a number above 0, such as 0.001
             or 1e-3
           hint: laptime train --help
         error: could not understand `laptime train mlp --lr=-1`
-          because: `-1` is no value for --lr: expected a number above 0, such as 0.001
+          because: invalid value `-1` for --lr: expected a number above 0, such as 0.001
             or 1e-3
           hint: laptime train --help
         error: could not understand `laptime train mlp --validate 1`
-          because: `1` is no value for --validate: expected a share from 0 to below 1,
+          because: invalid value `1` for --validate: expected a share from 0 to below 1,
             such as 0.2
           hint: laptime train --help
         error: could not understand `laptime train mlp --data photo.png`
-          because: `photo.png` is no value for --data: expected `generated` or a file
+          because: invalid value `photo.png` for --data: expected `generated` or a file
             that ends in .csv or .npy
           hint: laptime train --help
         error: could not understand `laptime train mlp --seed -3`
-          because: `-3` is no value for --seed: expected a whole number of at least 0
+          because: invalid value `-3` for --seed: expected a whole number of at least 0
           hint: laptime train --help
         error: could not understand `laptime train mlp --row 5`
-          because: there is no option or argument `--row` here
+          because: unknown option or argument `--row`
           hint: did you mean `--rows`?
         error: could not understand `laptime train mlp --epochs`
           because: --epochs needs a value
@@ -179,19 +179,19 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
           because: MODEL is missing
           hint: laptime train --help
         error: could not understand `laptime trian mlp`
-          because: there is no command `trian`
+          because: unknown command `trian`
           hint: did you mean `train`?
         error: could not understand `laptime runs remove`
           because: one of RUN, --failed, --all is missing
           hint: laptime runs remove --help
         error: could not understand `laptime runs remove mlp --all`
-          because: RUN does not go with --all
+          because: RUN cannot be used with --all
           hint: laptime runs remove --help
         error: could not understand `laptime report a b`
-          because: there is no option or argument `b` here
+          because: unknown option or argument `b`
           hint: laptime report --help
         error: could not understand `laptime --color sometimes demo`
-          because: `sometimes` is no value for --color: it can be auto, always, never
+          because: invalid value `sometimes` for --color: it can be auto, always, never
           hint: laptime --help
         ");
 }
@@ -201,12 +201,12 @@ fn a_model_we_do_not_have_is_named_with_the_ones_we_have() {
     let known = ["linear", "mlp", "cnn"];
     insta::assert_snapshot!(unknown_model("mpl", &known), @r"
         error: could not train `mpl`
-          because: there is no model `mpl`; there are linear, mlp, cnn
+          because: unknown model `mpl`; available: linear, mlp, cnn
           hint: did you mean `laptime train mlp`?
         ");
     insta::assert_snapshot!(unknown_model("resnet", &known), @r"
         error: could not train `resnet`
-          because: there is no model `resnet`; there are linear, mlp, cnn
+          because: unknown model `resnet`; available: linear, mlp, cnn
           hint: laptime train linear
         ");
 }

@@ -50,7 +50,7 @@ pub(crate) struct TrainArgs {
     /// Share of the values that dropout sets to zero, such as 0.1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = parse_share, allow_negative_numbers = true, help_heading = "Model")]
     pub(crate) dropout: Option<f64>,
-    /// Numbers to compute with; f64 and bf16 are often slower on a CPU [default: f32]
+    /// Precision to compute in; f64 and bf16 are often slower on a CPU [default: f32]
     #[arg(long, value_name = "TYPE", value_parser = names(Dtype::ALL.map(Dtype::name)), help_heading = "Model")]
     pub(crate) dtype: Option<String>,
 
@@ -69,19 +69,19 @@ pub(crate) struct TrainArgs {
     /// How the learning rate changes from epoch to epoch [default: constant]
     #[arg(long, value_name = "NAME", value_parser = names(Schedule::ALL.map(Schedule::name)), help_heading = "Training")]
     pub(crate) schedule: Option<String>,
-    /// What to make small [default: mse where numbers are learned, else cross-entropy]
+    /// Loss to minimize [default: mse where numbers are learned, else cross-entropy]
     #[arg(long, value_name = "NAME", value_parser = names(LossKind::ALL.map(LossKind::name)), help_heading = "Training")]
     pub(crate) loss: Option<String>,
-    /// Batches whose gradients are added up for one step [default: 1]
+    /// Batches whose gradients are accumulated into one step [default: 1]
     #[arg(long, value_name = "N", value_parser = parse_size, allow_negative_numbers = true, help_heading = "Training")]
     pub(crate) accumulate: Option<usize>,
-    /// The most that the norm of all gradients may be [default: no limit]
+    /// Clip the norm of all gradients to this [default: no limit]
     #[arg(long, value_name = "NORM", value_parser = parse_above_zero, allow_negative_numbers = true, help_heading = "Training")]
     pub(crate) clip: Option<f64>,
-    /// How strongly weights are drawn to zero [default: 0, adamw 0.01]
+    /// Weight decay [default: 0, adamw 0.01]
     #[arg(long, value_name = "X", value_parser = parse_from_zero, allow_negative_numbers = true, help_heading = "Training")]
     pub(crate) weight_decay: Option<f64>,
-    /// Decides data, starting weights and the order of rows
+    /// Seeds data, initial weights and the order of rows
     #[arg(
         long,
         value_name = "N",
@@ -94,13 +94,13 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", value_parser = parse_threads, help_heading = "Training")]
     pub(crate) threads: Option<u32>,
 
-    /// End when the loss has not become lower for so many epochs
+    /// Stop when the loss has not improved for so many epochs
     #[arg(long, value_name = "EPOCHS", value_parser = parse_count, allow_negative_numbers = true, help_heading = "Ending")]
     pub(crate) early_stop: Option<u64>,
-    /// End when the loss is at most this; on held-out rows where there are any
+    /// Stop at this loss or below; on held-out rows where there are any
     #[arg(long, value_name = "X", value_parser = parse_from_zero, allow_negative_numbers = true, help_heading = "Ending")]
     pub(crate) until_loss: Option<f64>,
-    /// End when the share of right answers is at least this; on held-out rows where there are any
+    /// Stop at this accuracy or above; on held-out rows where there are any
     #[arg(
         long,
         value_name = "SHARE",

@@ -11,8 +11,8 @@ pub struct NamedChart {
     pub file: String,
     /// The chart.
     pub chart: Chart,
-    /// Whether it answers what was asked for; the others are for who looks closer.
-    pub telling: bool,
+    /// Whether the text output draws it; the others are files only.
+    pub in_text: bool,
 }
 
 /// Writes every chart as an SVG file into a folder, which is made where it is missing.

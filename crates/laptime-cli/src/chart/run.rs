@@ -29,7 +29,7 @@ fn over_time(report: &Report, courses: &[Course], metric: &str) -> Option<NamedC
         series,
     };
     let file = format!("{metric}-over-time.svg");
-    (!chart.series.is_empty()).then_some(NamedChart { file, chart, telling: true })
+    (!chart.series.is_empty()).then_some(NamedChart { file, chart, in_text: true })
 }
 
 fn line(report: &Report, course: &Course) -> Series {

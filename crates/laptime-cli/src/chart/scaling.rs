@@ -24,9 +24,9 @@ pub fn scaling_series(name: &str, law: &ScalingLaw, end: Option<f64>) -> Series 
     xs.extend(law.knee().map(|knee| knee.mean).filter(|knee| (low..high).contains(knee)));
     xs.sort_by(f64::total_cmp);
     let place = |x: f64| {
-        let told = law.mean_at(x)?;
-        let interval = Some((told.time.low, told.time.high));
-        Some(Place { x, y: told.time.mean, interval, extrapolated: told.extrapolated })
+        let predicted = law.mean_at(x)?;
+        let interval = Some((predicted.time.low, predicted.time.high));
+        Some(Place { x, y: predicted.time.mean, interval, extrapolated: predicted.extrapolated })
     };
     Series {
         name: name.to_owned(),

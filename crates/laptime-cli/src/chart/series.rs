@@ -41,7 +41,7 @@ pub struct Place {
 }
 
 impl Series {
-    /// The marks to draw: all of a sweep, some of a long joined line, which they tell from others without
+    /// The marks to draw: all of a sweep, some of a long joined line, which they distinguish from others without
     /// hiding it. Lines of different number have them at different places.
     pub(super) fn shown_marks(&self, number: usize) -> impl Iterator<Item = &Mark> {
         let every = if self.joined { self.marks.len().div_ceil(MOST_JOINED) } else { 1 };

@@ -1,13 +1,13 @@
 //! The charts of a sweep: time along each axis that is a number, and quality over time.
 
 use laptime_analyse::sweep::{
-    Point, PointStatus, Sweep, SweepFit, TargetMetric, Time, trained_s, value_text,
+    Point, PointStatus, Sweep, SweepLaw, TargetMetric, Time, trained_s, value_text,
 };
 
 use super::{Axis, Chart, Mark, NamedChart, Scale, Series, Unit, scaling_series};
 use crate::one_line::shown;
 
-/// Lines that can still be told apart in one chart.
+/// Lines that stay distinguishable in one chart.
 pub(super) const MOST_LINES: usize = 8;
 /// Values that span this many times themselves are spread by their ratios.
 const WIDE: f64 = 8.0;
@@ -29,11 +29,11 @@ pub fn sweep_charts(sweep: &Sweep) -> Vec<NamedChart> {
 }
 
 fn along(sweep: &Sweep, axis: &str, time: Time) -> Option<NamedChart> {
-    let fits: Vec<&SweepFit> = sweep.fits.iter().filter(|fit| fit.x == axis && fit.y == time).collect();
-    let series: Vec<Series> = fits
+    let laws: Vec<&SweepLaw> = sweep.laws.iter().filter(|law| law.x == axis && law.y == time).collect();
+    let series: Vec<Series> = laws
         .iter()
         .take(MOST_LINES)
-        .map(|fit| scaling_series(&slice_name(fit, time), &fit.law, None))
+        .map(|law| scaling_series(&slice_name(law, time), &law.law, None))
         .collect();
     let marks = || series.iter().flat_map(|series| &series.marks);
     let (xs, ys) =
@@ -45,13 +45,13 @@ fn along(sweep: &Sweep, axis: &str, time: Time) -> Option<NamedChart> {
         series,
     };
     let file = format!("{}-by-{}.svg", time.name().replace(' ', "-"), file_name(axis));
-    (!fits.is_empty()).then_some(NamedChart { file, chart, telling: true })
+    (!laws.is_empty()).then_some(NamedChart { file, chart, in_text: true })
 }
 
 /// A slice by the values it holds; the time itself where there is only one.
-fn slice_name(fit: &SweepFit, time: Time) -> String {
+fn slice_name(law: &SweepLaw, time: Time) -> String {
     let held: Vec<String> =
-        fit.at.iter().map(|(name, value)| format!("{}={}", shown(name), value_text(value))).collect();
+        law.at.iter().map(|(name, value)| format!("{}={}", shown(name), value_text(value))).collect();
     if held.is_empty() { time.name().to_owned() } else { held.join(" ") }
 }
 
@@ -97,7 +97,7 @@ fn over_time(sweep: &Sweep, metric: TargetMetric) -> Option<NamedChart> {
     (!chart.series.is_empty()).then_some(NamedChart {
         file: format!("{name}-over-time.svg"),
         chart,
-        telling: sought,
+        in_text: sought,
     })
 }
 
@@ -130,7 +130,7 @@ fn frontier(sweep: &Sweep) -> Option<NamedChart> {
         y: Axis { label: name.to_owned(), unit: Unit::Number, scale: Scale::Linear },
         series: vec![all, best],
     };
-    enough.then_some(NamedChart { file: format!("{name}-against-time.svg"), chart, telling: false })
+    enough.then_some(NamedChart { file: format!("{name}-against-time.svg"), chart, in_text: false })
 }
 
 fn point_name(sweep: &Sweep, point: &Point) -> String {

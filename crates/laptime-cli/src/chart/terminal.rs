@@ -8,7 +8,7 @@ use super::{Axis, Chart, Series};
 /// Nothing can be seen on less.
 const NARROWEST: usize = 24;
 const LOWEST: usize = 8;
-/// Colours of the 256 that are told apart on light and on dark.
+/// Colours of the 256 that are distinct on light and on dark.
 const COLORS: [u8; 8] = [33, 208, 35, 134, 178, 37, 168, 245];
 const MARKS: [char; 8] = ['●', '■', '▲', '◆', '○', '□', '△', '◇'];
 const ASCII_MARKS: [char; 8] = ['*', 'o', '+', 'x', '#', '@', '%', '&'];

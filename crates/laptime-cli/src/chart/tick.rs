@@ -24,7 +24,7 @@ impl Unit {
         }
     }
 
-    /// A value as a label: as few digits as tell it from its neighbours.
+    /// A value as a label: as few digits as distinguish it from its neighbours.
     pub(super) fn shown(&self, value: f64) -> String {
         match self {
             Self::Seconds => seconds(value),

@@ -34,8 +34,8 @@ pub(crate) fn run(args: &DataArgs, screen: &Screen) -> Result<Ending, Failure> {
         return Ok(Ending::Interrupted);
     }
     match survey.files {
-        // Nothing of what was asked for could be told; the troubles say why.
-        0 if survey.trouble_count > 0 => Err(nothing_told(args, &survey)),
+        // Nothing that was asked for could be read; the troubles say why.
+        0 if survey.trouble_count > 0 => Err(nothing_read(args, &survey)),
         _ => Ok(Ending::Done),
     }
 }
@@ -44,30 +44,30 @@ pub(crate) fn run(args: &DataArgs, screen: &Screen) -> Result<Ending, Failure> {
 fn check_there(path: &PathBuf) -> Result<(), Failure> {
     let Err(error) = std::fs::metadata(path) else { return Ok(()) };
     let shown = path.display();
-    let asked = format!("could not look at the data in {shown}");
+    let asked = format!("could not read the data in {shown}");
     if shown.to_string().contains("://") {
         return Err(Failure::usage(asked)
-            .because("only files and folders of this machine can be looked at")
+            .because("only local files and folders can be read")
             .hint("mount or copy it, and name the path"));
     }
     Err(match error.kind() {
         io::ErrorKind::NotFound if path.is_relative() => Failure::usage(asked)
-            .because(format!("there is no such file or folder: {shown}"))
+            .because(format!("no such file or folder: {shown}"))
             .hint("the path is relative: check it against the directory you are in"),
-        io::ErrorKind::NotFound => Failure::usage(asked)
-            .because(format!("there is no such file or folder: {shown}"))
-            .hint("check the path"),
-        _ => Failure::usage(asked).caused_by(&error).hint("check that you may read it"),
+        io::ErrorKind::NotFound => {
+            Failure::usage(asked).because(format!("no such file or folder: {shown}")).hint("check the path")
+        }
+        _ => Failure::usage(asked).caused_by(&error).hint("check its permissions"),
     })
 }
 
-fn nothing_told(args: &DataArgs, survey: &Survey) -> Failure {
+fn nothing_read(args: &DataArgs, survey: &Survey) -> Failure {
     let named: Vec<String> = args.paths.iter().map(|path| path.display().to_string()).collect();
-    let failure = Failure::new(format!("could not look at the data in {}", named.join(", ")));
-    let told = survey.troubles.iter().take(3);
-    let failure = told
+    let failure = Failure::new(format!("could not read the data in {}", named.join(", ")));
+    let first = survey.troubles.iter().take(3);
+    let failure = first
         .fold(failure, |failure, trouble| failure.because(format!("{} {}", trouble.path, trouble.problem)));
-    failure.hint("check that you may read it")
+    failure.hint("check its permissions")
 }
 
 /// The first Ctrl-C ends the survey with what is known; a second ends the program at once.

@@ -69,7 +69,7 @@ fn shown(args: &ReportArgs) -> Result<Shown, StoreError> {
 
 fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
     if args.form.csv || args.form.md {
-        let asked = format!("could not show run {} so", entry.meta.id);
+        let asked = format!("could not show run {} in this format", entry.meta.id);
         return Err(Failure::usage(asked)
             .because("--csv and --md show sweeps")
             .hint(format!("laptime report {} --json", entry.meta.id)));

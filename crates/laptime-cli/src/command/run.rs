@@ -134,10 +134,10 @@ fn show(finished: Finished, board: Option<Board>, args: &RunArgs, quiet: bool, s
         Ok(report) => report,
         Err(error) => return screen.note(&format!("warning: could not report on the run: {error}")),
     };
-    let told = board.map(|board| complete(board, &report, screen));
+    let note = board.map(|board| complete(board, &report, screen));
     if !quiet {
         screen.note(summary_text(&report, kept.as_deref(), screen.error_style()).trim_end());
-        told.iter().for_each(|told| screen.note(told));
+        note.iter().for_each(|note| screen.note(note));
     }
 }
 

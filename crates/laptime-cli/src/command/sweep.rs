@@ -87,25 +87,25 @@ fn begun(catalogue: &SweepCatalogue, args: &SweepArgs) -> Result<(SweepEntry, Ke
     Ok((entry, kept))
 }
 
-/// A sweep that goes on; what is said anew counts.
+/// A resumed sweep; options given now override the kept ones.
 fn resumed(
     catalogue: &SweepCatalogue,
     wanted: &str,
     args: &SweepArgs,
 ) -> Result<(SweepEntry, Kept), Failure> {
     let asked = || match wanted {
-        "" => "could not go on with the latest sweep".to_owned(),
-        id => format!("could not go on with sweep `{id}`"),
+        "" => "could not resume the latest sweep".to_owned(),
+        id => format!("could not resume sweep `{id}`"),
     };
     let selected = if wanted.is_empty() { Selected::Latest } else { Selected::Named(wanted) };
     let entry = catalogue.find(selected).map_err(|error| refused(asked(), &error))?;
     let mut kept = Kept::read(&entry)?;
     if !kept.take_over() {
-        return Err(Failure::usage(asked()).because("another process is making it right now"));
+        return Err(Failure::usage(asked()).because("another process is running it"));
     }
     kept.plan.goal = goal(args, kept.plan.goal);
-    let anew = limits(args);
-    kept.limits = Limits { timeout_s: anew.timeout_s.or(kept.limits.timeout_s), ..anew };
+    let given = limits(args);
+    kept.limits = Limits { timeout_s: given.timeout_s.or(kept.limits.timeout_s), ..given };
     Ok((entry, kept))
 }
 
@@ -201,10 +201,10 @@ fn ending(sweep: &Sweep) -> Result<Ending, Failure> {
     match (sweep.sweep.status, failed) {
         (SweepStatus::Interrupted, _) => Ok(Ending::Interrupted),
         (_, Some(reason)) if with(PointStatus::Finished).next().is_none() => {
-            let asked = format!("no point of sweep {} ended well", sweep.sweep.id);
+            let asked = format!("no point of sweep {} succeeded", sweep.sweep.id);
             Err(Failure::new(asked)
                 .because(reason)
-                .hint(format!("what they said is in {}", "stderr.txt of each run")))
+                .hint(format!("their output is in {}", "stderr.txt of each run")))
         }
         _ => Ok(Ending::Done),
     }

@@ -21,7 +21,7 @@ use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::report_text;
 
-/// The most epochs towards a goal, unless told otherwise: ten times as many as without one.
+/// The most epochs towards a goal, by default: ten times as many as without one.
 const EPOCHS_TO_A_GOAL: u64 = 100;
 
 /// What a training is called, where it is kept and how it is shown.
@@ -181,10 +181,10 @@ fn views(session: &Session<'_>, screen: &Screen) -> Views {
 /// Set by Ctrl-C and by a request to terminate; a second Ctrl-C ends the program at once.
 fn stop_on_request() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
+    let requested = Arc::clone(&stop);
     // Where no handler can be installed, Ctrl-C ends the program and the run is kept as killed.
     let _ = ctrlc::set_handler(move || {
-        if told.swap(true, Ordering::Relaxed) {
+        if requested.swap(true, Ordering::Relaxed) {
             std::process::abort();
         }
     });
@@ -238,13 +238,13 @@ fn show(
     let report = Study::of_finished(finished)
         .report()
         .map_err(|error| Failure::new("could not report on the run").caused_by(&error))?;
-    let told = board.map(|board| complete(board, &report, screen));
+    let note = board.map(|board| complete(board, &report, screen));
     if session.output.json {
         return screen.show_json(&report);
     }
     screen.show(report_text(&report, kept, &screen.style).trim_end());
-    if let Some(told) = told.filter(|_| !session.output.quiet) {
-        screen.note(&told);
+    if let Some(note) = note.filter(|_| !session.output.quiet) {
+        screen.note(&note);
     }
     Ok(())
 }

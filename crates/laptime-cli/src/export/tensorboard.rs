@@ -31,6 +31,6 @@ pub(crate) fn on_the_board(dir: &Path, written: Counted) -> String {
     let dir = shown_path(dir);
     match written.is_nothing() {
         true => format!("TensorBoard: nothing in {dir}, because no epoch ended"),
-        false => format!("TensorBoard: {} in {dir}; tensorboard --logdir {dir}", written.told()),
+        false => format!("TensorBoard: {} in {dir}; tensorboard --logdir {dir}", written.counted()),
     }
 }

@@ -9,7 +9,7 @@ use super::table::{Align, Cell, Column, Table};
 use super::units;
 use super::wrap::wrapped;
 
-/// Troubles told one by one; --json has more.
+/// Troubles listed one by one; --json has more.
 const MOST_TROUBLES: usize = 5;
 
 /// Parts shown as rows; --json has all.
@@ -19,7 +19,7 @@ const MOST_PARTS: usize = 12;
 pub(crate) fn dataset_text(survey: &Survey, style: &Style) -> String {
     let mut text = heading(survey, style);
     if survey.files == 0 {
-        text += &line("there are no files in it", style, Emphasis::Plain);
+        text += &line("no files in it", style, Emphasis::Plain);
         return text + &troubles(survey, style);
     }
     let facts = [
@@ -59,7 +59,7 @@ fn samples(survey: &Survey) -> String {
     let Some(samples) = survey.samples else {
         let all_broken = survey.parts.iter().any(|part| part.broken > 0);
         return match (survey.complete, all_broken) {
-            (false, _) => "not known: it was stopped before",
+            (false, _) => "unknown: stopped before",
             (true, true) => "cannot tell: no file could be read as what its name says",
             (true, false) => "cannot tell: only the bytes of this format are known",
         }
@@ -131,7 +131,7 @@ fn an_epoch(survey: &Survey) -> String {
     let epoch = &survey.epoch_bytes;
     let read = format!("reads {} from storage", units::bytes(epoch.storage));
     let Some(device) = &epoch.host_to_device else {
-        return format!("{read}; what it moves to a device cannot be told");
+        return format!("{read}; what it moves to a device is unknown");
     };
     let images = survey.parts.iter().any(|part| part.format == Format::Images);
     let side = survey.size.filter(|_| images).map(|side| format!(" of {side} × {side}")).unwrap_or_default();
@@ -170,7 +170,7 @@ fn interval(low: &str, high: &str) -> String {
 
 fn disk(survey: &Survey) -> String {
     let Some(link) = survey.link else {
-        // Below a mebibyte there is nothing to tell a rate by.
+        // Below a mebibyte there is too little to measure a rate.
         let little = survey.bytes < 1 << 20;
         return if little { "not measured: there is too little to read" } else { "not measured" }.to_owned();
     };
@@ -261,12 +261,12 @@ fn troubles(survey: &Survey, style: &Style) -> String {
     let mut text = format!("\n{}", line(&format!("{count}:"), style, Emphasis::Notice));
     for trouble in survey.troubles.iter().take(MOST_TROUBLES) {
         let path = shown(&trouble.path);
-        let told = format!("{path} {}", shown(&trouble.problem));
-        let lines = wrapped(&told, style.width, "  ", "    ");
+        let problem = format!("{path} {}", shown(&trouble.problem));
+        let lines = wrapped(&problem, style.width, "  ", "    ");
         text.extend(lines.iter().map(|line| format!("{}\n", style.fitted(line))));
     }
-    let told = survey.troubles.len().min(MOST_TROUBLES) as u64;
-    let more = survey.trouble_count.saturating_sub(told);
+    let listed = survey.troubles.len().min(MOST_TROUBLES) as u64;
+    let more = survey.trouble_count.saturating_sub(listed);
     if more > 0 {
         text += &line(
             &format!("  and {} more (--json has the first 100)", units::count(more)),

@@ -129,7 +129,7 @@ fn a_survey_that_was_stopped_says_so() {
 }
 
 #[test]
-fn a_disk_that_cannot_be_told_from_a_cache_is_not_called_a_disk() {
+fn a_disk_that_may_be_a_cache_is_not_called_a_disk() {
     let link = photos().link.map(|link| Link { origin: Origin::Unknown, streams: 1, ..link });
     let text = dataset_text(&Survey { link, ..table() }, &Style::default());
     assert!(text.contains("cannot tell whether a cache had it"), "{text}");

@@ -6,7 +6,7 @@ use super::shown;
 use super::units;
 use super::words::stage_name;
 
-/// Deaths told one by one; a job of many ranks has as many, and JSON has all.
+/// Deaths listed one by one; a job of many ranks has as many, and JSON has all.
 const MOST_DEATHS: usize = 8;
 
 /// A line for each death: `rank 0 died in backward (open for 3.20 ms), step 37 of epoch 2 (fit 1)`; without
@@ -56,7 +56,7 @@ fn subject(death: &Death, among_others: bool) -> String {
 
 /// The open stages from the outermost: `in fetch (open for 20 ms), within it transform (open for 10 ms)`.
 fn stages(open: &[&OpenStageSummary]) -> String {
-    let told = |(depth, open): (usize, &&OpenStageSummary)| {
+    let stage = |(depth, open): (usize, &&OpenStageSummary)| {
         let time = units::duration(open.open_s);
         match (depth, open.stage.as_str()) {
             (0, "unaccounted") => format!("outside any stage (for {time})"),
@@ -66,7 +66,7 @@ fn stages(open: &[&OpenStageSummary]) -> String {
             (_, stage) => format!("{} (open for {time})", stage_name(stage)),
         }
     };
-    open.iter().enumerate().map(told).collect::<Vec<_>>().join(", within it ")
+    open.iter().enumerate().map(stage).collect::<Vec<_>>().join(", within it ")
 }
 
 /// How far its training was.

@@ -12,18 +12,18 @@ pub(crate) struct EpochUnit {
 }
 
 impl EpochUnit {
-    /// The largest unit that still tells the typical complete epoch in three digits: one short epoch among
+    /// The largest unit that still shows the typical complete epoch in three digits: one short epoch among
     /// long ones must not turn seconds into microseconds.
     pub(crate) fn of(epochs: &[EpochSummary]) -> Self {
         let complete = epochs.iter().filter(|epoch| epoch.complete).map(EpochSummary::mean_wall_s);
         let mut walls: Vec<f64> = complete.filter(|wall| wall.is_finite()).collect();
         walls.sort_by(f64::total_cmp);
         let any = epochs.iter().map(EpochSummary::mean_wall_s).fold(0.0, f64::max);
-        Self::telling(walls.get(walls.len() / 2).copied().unwrap_or(any))
+        Self::showing(walls.get(walls.len() / 2).copied().unwrap_or(any))
     }
 
-    /// The largest unit that still tells this time in three digits, seconds.
-    pub(crate) fn telling(seconds: f64) -> Self {
+    /// The largest unit that still shows this time in three digits, seconds.
+    pub(crate) fn showing(seconds: f64) -> Self {
         let (name, seconds) = match seconds {
             w if w >= 360_000.0 => ("h", 3600.0),
             w if w >= 6_000.0 => ("min", 60.0),
@@ -74,6 +74,6 @@ mod tests {
 
     #[test]
     fn nothing_is_never_below_zero() {
-        assert_eq!(EpochUnit::telling(1.0).shown(-0.0, 2), "0.00");
+        assert_eq!(EpochUnit::showing(1.0).shown(-0.0, 2), "0.00");
     }
 }

@@ -112,8 +112,8 @@ fn stage_share(report: &Report, stage: &str) -> f64 {
 /// The metric that says most, unless it is the loss, which has its own column.
 fn metric_of(report: &Report) -> Option<String> {
     let best = report.fits.iter().rev().find_map(|fit| fit.metric.as_ref())?;
-    let told = report.epochs.iter().any(|epoch| epoch.metrics.contains_key(&best.name));
-    (best.name != "loss" && told).then(|| best.name.clone())
+    let measured = report.epochs.iter().any(|epoch| epoch.metrics.contains_key(&best.name));
+    (best.name != "loss" && measured).then(|| best.name.clone())
 }
 
 /// Steps of an epoch, when every complete epoch has as many and none is cut short.
@@ -159,7 +159,7 @@ fn table(report: &Report, shown: &[Shown], unit: &EpochUnit, room: usize) -> Tab
     table
 }
 
-/// The head of the evaluation that follows a pass, told from the one within it where there are both.
+/// The head of the evaluation that follows a pass; another one where there is also one within it.
 fn evaluate_head(shown: &[Shown]) -> &'static str {
     let within = shown.contains(&Shown::Stage("evaluate".to_owned()));
     if within { "eval after" } else { "eval" }

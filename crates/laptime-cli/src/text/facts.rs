@@ -21,10 +21,10 @@ const MUCH_WAITING: f64 = 0.05;
 const MOST_IMPORTS: usize = 4;
 const WORTH_NAMING: f64 = 0.02;
 
-/// Threads told about one by one.
+/// Threads listed one by one.
 const MOST_THREADS: usize = 4;
 
-/// All facts of a run that can be told, one paragraph each.
+/// All known facts of a run, one paragraph each.
 pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
     let facts = [
         ("epoch time", epoch_time(report)),
@@ -100,8 +100,8 @@ fn model(report: &Report) -> Option<String> {
 
 /// Whether and when each fit came to its goal.
 fn targets(report: &Report) -> Option<String> {
-    let told = report.fits.iter().filter_map(|fit| Some((fit, fit.target.as_ref()?)));
-    let lines: Vec<String> = told
+    let goals = report.fits.iter().filter_map(|fit| Some((fit, fit.target.as_ref()?)));
+    let lines: Vec<String> = goals
         .map(|(fit, target)| {
             let of = if report.fits.len() > 1 { format!("fit {}: ", fit.index + 1) } else { String::new() };
             format!("{of}{}", target_line(target, fit.epochs))
@@ -133,7 +133,7 @@ fn ended_early(report: &Report) -> Option<String> {
     })?;
     let planned = units::counted(early.planned_epochs?, "epoch");
     let patience = units::counted(early.patience?, "epoch");
-    Some(format!("after {} of {planned}: the loss had not become lower for {patience}", early.epochs))
+    Some(format!("after {} of {planned}: the loss had not improved for {patience}", early.epochs))
 }
 
 /// What a number type other than the usual one means on a CPU.
@@ -158,14 +158,14 @@ fn data(report: &Report) -> String {
     }
     facts.push(match moved.storage_read_bytes {
         Some(bytes) => format!("{} read from storage", units::bytes(bytes)),
-        None => "reads from storage not known".to_owned(),
+        None => "reads from storage unknown".to_owned(),
     });
-    let told = |bytes: Option<u64>, what: &str| {
+    let part = |bytes: Option<u64>, what: &str| {
         bytes.filter(|bytes| *bytes > 0).map(|bytes| format!("{} {what}", units::bytes(bytes)))
     };
-    facts.extend(told(moved.host_to_device_bytes, "copied to the device"));
-    facts.extend(told(moved.between_ranks_bytes, "between ranks"));
-    facts.extend(told(moved.network_bytes, "over the network, other programs' too"));
+    facts.extend(part(moved.host_to_device_bytes, "copied to the device"));
+    facts.extend(part(moved.between_ranks_bytes, "between ranks"));
+    facts.extend(part(moved.network_bytes, "over the network, other programs' too"));
     facts.join("; ")
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn shared_facts(fits: &[FitSummary], run_name: &str) -> Vec<String> {
     let Some((first, others)) = fits.split_first() else { return Vec::new() };
     let mut shared = facts(first);
     if others.is_empty() {
-        // Told beside the times of the one fit there is.
+        // Shown beside the times of the one fit there is.
         shared.retain(|fact| Some(fact) != flops_fact(first).as_ref());
     }
     shared.retain(|fact| others.iter().all(|fit| facts(fit).contains(fact)) && fact != run_name);

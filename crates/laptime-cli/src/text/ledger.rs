@@ -12,7 +12,7 @@ use super::wrap::wrapped;
 /// The longest bar worth drawing; more only pushes the numbers apart.
 const LONGEST_BAR: usize = 20;
 
-/// A bar shorter than this tells nothing.
+/// A bar shorter than this shows nothing.
 const SHORTEST_BAR: usize = 6;
 
 /// The ledger as a table whose last line is its sum, and says so when that is not the wall time.

@@ -130,8 +130,8 @@ fn cost(profile: &ProfileReport) -> String {
         0 => String::new(),
         unread => format!(", {} unreadable", units::count(unread)),
     };
-    let told = format!("shares of a stage's time, ± at 95 %, from {samples}{unread}");
-    [told, took].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    let shares = format!("shares of a stage's time, ± at 95 %, from {samples}{unread}");
+    [shares, took].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// What could not be sampled, why, and what to do.
@@ -152,10 +152,10 @@ fn trouble_text(trouble: &ProfileTrouble) -> String {
         ),
         ProfileTrouble::Slowed { rate_mhz } => {
             let hz = *rate_mhz as f64 / 1000.0;
-            format!("stacks were read less often, down to {hz:.0}/s a thread, to keep the cost small")
+            format!("the sampling rate was lowered to {hz:.0}/s a thread to keep the cost small")
         }
         ProfileTrouble::Full => {
-            "there were more functions than are kept apart; the rest count for their callers".to_owned()
+            "too many functions to track; the rest count towards their callers".to_owned()
         }
     }
 }

@@ -119,10 +119,8 @@ fn what_could_not_be_sampled_is_said_with_a_hint_and_without_shares() {
       capability SYS_PTRACE
     warning: cannot tell hot functions, because the memory of Python 3.14 is not
       known; 3.11 to 3.13 are
-    warning: stacks were read less often, down to 38/s a thread, to keep the cost
-      small
-    warning: there were more functions than are kept apart; the rest count for their
-      callers
+    warning: the sampling rate was lowered to 38/s a thread to keep the cost small
+    warning: too many functions to track; the rest count towards their callers
     ");
     assert_eq!(profile_text(&nothing(), &Style::default()), "");
 }

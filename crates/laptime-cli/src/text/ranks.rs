@@ -70,9 +70,9 @@ fn table_text(
 ) -> String {
     let stages: Vec<&str> =
         STAGES.into_iter().filter(|stage| *stage != "prepare" || any_spent(rows, stage)).collect();
-    // Starting up takes longer than a short training, whose stages are still to be told apart.
+    // Starting up takes longer than a short training, whose stages must stay distinguishable.
     let longest = rows.iter().flat_map(|row| STAGES.map(|stage| row.spent(stage))).fold(0.0, f64::max);
-    let unit = EpochUnit::telling(longest);
+    let unit = EpochUnit::showing(longest);
     let mut table = Table::new(columns(title, &stages));
     for row in shown(rows, slowest) {
         table.row(cells(row, &stages, &unit, unit.decimals_of(longest)));

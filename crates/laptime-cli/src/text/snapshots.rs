@@ -105,7 +105,7 @@ fn a_run_without_epochs_has_windows_of_steps_for_laps() {
 }
 
 #[test]
-fn a_run_with_epochs_in_one_fit_and_steps_in_another_tells_both() {
+fn a_run_with_epochs_in_one_fit_and_steps_in_another_shows_both() {
     let mut report = sample::several();
     report.fits[2] = laptime_analyse::FitSummary { index: 2, ..sample::by_steps().fits[0].clone() };
     report.epochs.retain(|lap| lap.fit < 2);
@@ -203,7 +203,7 @@ fn a_failed_run_that_was_not_kept() {
         ─────────────────────────────────────────────────────────────────────
         total        12.3 ms  100.0 %  = wall time
 
-        data        reads from storage not known
+        data        reads from storage unknown
         laptime     its own cost 0 s, 0 % of the time
 
         warning: the log could not be written (No space left on device); 90 events are
@@ -335,7 +335,7 @@ fn nothing_known_is_still_a_report() {
         ─────────────────────────────────────────────────────────────────────
         total        12.3 ms  100.0 %  = wall time
 
-        data        reads from storage not known
+        data        reads from storage unknown
         laptime     its own cost 0 s, 0 % of the time
 
         run kept in .laptime/20260301T101500Z-3f9a2c71
@@ -599,13 +599,13 @@ fn a_summary_shows_three_verdicts_of_fits_and_where_the_others_are() {
     };
     report.findings = (0..5).map(verdict).collect();
     report.findings.push(laptime_analyse::Finding::new("start_up", "start-up took 61 % of the run"));
-    let told = |text: String| {
+    let findings = |text: String| {
         text.lines()
             .filter(|line| line.contains(": ") || line.contains(" more "))
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    let summary = told(summary_text(&report, KEPT, &Style::default()));
+    let summary = findings(summary_text(&report, KEPT, &Style::default()));
     let expected = [
         "verdict: fit 1: computing is the limit",
         "verdict: fit 2: computing is the limit",
@@ -614,7 +614,7 @@ fn a_summary_shows_three_verdicts_of_fits_and_where_the_others_are() {
         "2 more in `laptime report`",
     ];
     assert_eq!(summary.iter().filter(|line| !line.starts_with("law")).skip(1).collect::<Vec<_>>(), expected);
-    let whole = told(at_80(&report));
+    let whole = findings(at_80(&report));
     assert_eq!(whole.iter().filter(|line| line.starts_with("verdict: fit")).count(), 5);
 }
 

@@ -66,7 +66,7 @@ fn late(report: &Report) -> Option<String> {
     Some(format!("   {what} {}", units::percent(share)))
 }
 
-/// What the fits of a script that trains on several sizes tell together.
+/// What the fits of a script that trains on several sizes have in common.
 fn law_line(report: &Report) -> Option<String> {
     report.law.as_ref().map(|law| format!("law: {}", display_name(&law.text)))
 }

@@ -9,7 +9,7 @@ use super::units;
 use super::wrap::wrapped;
 use crate::chart::{Sheet, sweep_charts, terminal};
 
-/// Points whose failure is told one by one; the table marks all.
+/// Points whose failure is listed one by one; the table marks all.
 const MOST_REASONS: usize = 8;
 
 /// Charts that are drawn in the text, and the lines of each.
@@ -66,7 +66,7 @@ fn findings(sweep: &Sweep, style: &Style) -> String {
 fn drawn_charts(sweep: &Sweep, style: &Style) -> String {
     let sheet = Sheet { width: style.width, height: CHART_LINES, color: style.color, unicode: style.unicode };
     let all = sweep_charts(sweep);
-    let drawn = all.iter().filter(|named| named.telling).take(MOST_CHARTS);
+    let drawn = all.iter().filter(|named| named.in_text).take(MOST_CHARTS);
     let mut text: Vec<String> = drawn
         .map(|named| {
             let lines = terminal(&named.chart, &sheet);
@@ -136,7 +136,7 @@ fn next(sweep: &Sweep, kept: &str, style: &Style) -> String {
     let id = short_id(&sweep.sweep.id);
     let next = match sweep.sweep.status {
         SweepStatus::Finished => format!("`laptime report {id}` shows it again"),
-        _ => format!("`laptime sweep --resume {id}` goes on"),
+        _ => format!("`laptime sweep --resume {id}` continues it"),
     };
     lines(&format!("kept in {kept}"), style, Emphasis::Dim)
         + &lines(&format!("next: {next}"), style, Emphasis::Dim)

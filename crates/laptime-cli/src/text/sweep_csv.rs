@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use laptime_analyse::sweep::{Point, PointStatus, Repeated, Sweep, Value};
 
-/// The points with a head line; what cannot be told is empty.
+/// The points with a head line; unknown values are empty.
 pub(crate) fn sweep_csv(sweep: &Sweep) -> String {
     let axes: Vec<&str> = sweep.parameters.iter().map(|axis| axis.name.as_str()).collect();
     let mut head: Vec<String> = axes.iter().map(|name| quoted(name)).collect();

@@ -32,9 +32,9 @@ pub(crate) fn workers_line(report: &Report) -> Option<String> {
 
 /// Workers that load at once: a loader starts them anew for each pass, unless they persist.
 fn at_once(report: &Report) -> u64 {
-    let told = report.fits.iter().filter_map(|fit| fit.workers);
+    let set = report.fits.iter().filter_map(|fit| fit.workers);
     let all = report.workers.as_ref().map_or(0, |workers| workers.len() as u64);
-    told.max().filter(|told| (1..=all).contains(told)).unwrap_or(all)
+    set.max().filter(|set| (1..=all).contains(set)).unwrap_or(all)
 }
 
 fn of_stage<'a>(report: &'a Report, stage: &'a str) -> impl Iterator<Item = &'a LedgerRow> {
@@ -51,16 +51,16 @@ fn stages_line(report: &Report) -> Option<String> {
             None => stages.push((&row.stage, row.seconds, row.count)),
         }
     }
-    let told = stages.iter().map(|(stage, seconds, count)| {
+    let parts = stages.iter().map(|(stage, seconds, count)| {
         let mean = units::duration(seconds / *count as f64);
         match count {
             1 => format!("{} {mean} (once)", stage_name(stage)),
             count => format!("{} {mean} ({} times)", stage_name(stage), units::count(*count)),
         }
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty())
-        .then(|| format!("in {}: {}", units::counted(workers.len() as u64, "worker"), told.join(", ")))
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty())
+        .then(|| format!("in {}: {}", units::counted(workers.len() as u64, "worker"), parts.join(", ")))
 }
 
 #[cfg(test)]

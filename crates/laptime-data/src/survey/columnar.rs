@@ -1,4 +1,4 @@
-//! Files whose description tells exactly what is in them: Parquet, Arrow, NPY and NPZ.
+//! Files whose description says exactly what is in them: Parquet, Arrow, NPY and NPZ.
 
 mod arrow;
 mod flatbuffer;
@@ -25,7 +25,7 @@ pub(crate) struct Contents {
     pub(crate) rows: u64,
     /// Bytes that all rows take in memory.
     pub(crate) decoded_bytes: u64,
-    /// Whether the description tells the decoded bytes of every column; else they are at least so many.
+    /// Whether the description gives the decoded bytes of every column; else they are at least so many.
     pub(crate) decoded_exactly: bool,
     /// Single numbers in all rows: what a training can move to a device.
     pub(crate) numbers: u64,

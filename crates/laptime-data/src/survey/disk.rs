@@ -1,7 +1,7 @@
 //! How fast the storage delivers, measured on the files themselves and past the page cache.
 //!
 //! Files are opened for direct reads, which the page cache neither serves nor keeps. What the kernel counts as
-//! read from storage must agree; where it does not, the result says that it cannot tell. A cache below the
+//! read from storage must agree; where it does not, the result says that this is unknown. A cache below the
 //! kernel (of the drive, or of the machine that hosts a virtual one) cannot be seen from here.
 
 use std::fs::{File, OpenOptions};
@@ -38,7 +38,7 @@ const STREAMS: [u32; 2] = [1, 8];
 /// Small reads that the latency is the median of.
 const LATENCY_READS: usize = 32;
 
-/// Less than this is too little to tell a rate by.
+/// Less than this is too little to measure a rate.
 const LEAST_BYTES: u64 = 1 << 20;
 
 /// Kinds of file system that live in memory.
@@ -54,7 +54,7 @@ pub enum Origin {
     Storage,
     /// From memory: the file system lives there.
     Memory,
-    /// Cannot tell: the kernel did not count them, so a cache may have had them.
+    /// Unknown: the kernel did not count them, so a cache may have had them.
     Unknown,
 }
 
@@ -175,7 +175,7 @@ struct RoundRead {
     seconds: f64,
 }
 
-/// Reads the ranges with so many threads. A range that cannot be read counts as none: its file was told of.
+/// Reads the ranges with so many threads. A range that cannot be read counts as none: its file was reported.
 fn read_round(ranges: &[Range<'_>], streams: u32) -> RoundRead {
     let next = AtomicUsize::new(0);
     let started = Instant::now();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_measured_and_its_origin_is_told() {
+    fn a_rate_is_measured_and_its_origin_is_known() {
         let folder = tempfile::tempdir().unwrap();
         let files = [file(folder.path(), "a", 3 << 20), file(folder.path(), "b", 100_000)];
         let link = measure_link(&files, &Watch::default()).unwrap();

@@ -1,4 +1,4 @@
-//! The formats a survey knows, told by the ending of a file's name.
+//! The formats a survey knows, by the ending of a file's name.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -59,7 +59,7 @@ impl Format {
         found.map_or(Self::Other, |(_, format)| format)
     }
 
-    /// By the first bytes, for a file whose name tells nothing.
+    /// By the first bytes, for a file whose name says nothing.
     pub(crate) fn of_beginning(head: &[u8]) -> Self {
         let known: [(&[u8], Self); 5] = [
             (b"PAR1", Self::Parquet),

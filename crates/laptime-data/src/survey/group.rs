@@ -22,13 +22,13 @@ const TEXT_FILES: usize = 50_000;
 /// Files that the disk's rate is measured on.
 const PROBED_FILES: usize = 256;
 
-/// Endings told apart among files of no known format; a folder that has more has them as one.
+/// Endings distinguished among files of no known format; a folder that has more has them as one.
 const MOST_ENDINGS: usize = 200;
 
 /// A page: what the system reads of a file from storage, and the least of it.
 const PAGE_BYTES: u64 = 4096;
 
-/// What is told apart: a format, and among the others the ending.
+/// What is distinguished: a format, and among the others the ending.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     pub(crate) format: Format,
@@ -42,7 +42,7 @@ pub(crate) struct Group {
     pub(crate) bytes: u64,
     /// Bytes that storage has to deliver: whole pages, and none for holes.
     pub(crate) storage_bytes: u64,
-    /// What columnar files tell, added up.
+    /// What columnar files declare, added up.
     pub(crate) contents: Contents,
     /// Files that gave no answer.
     pub(crate) broken: u64,

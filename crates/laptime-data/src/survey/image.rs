@@ -10,7 +10,7 @@ use super::stored::Stored;
 /// JPEG spends at least a bit on every block of 64.
 const MOST_DECODED_A_BYTE: u64 = 1_100;
 
-/// What an image's header tells.
+/// What an image's header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ImageHeader {
     pub(crate) width: u32,
@@ -83,24 +83,24 @@ mod tests {
         bytes
     }
 
-    fn told(bytes: &[u8]) -> (u32, u32, u8, u8) {
+    fn facts(bytes: &[u8]) -> (u32, u32, u8, u8) {
         let header = read_image(bytes).unwrap();
         (header.width, header.height, header.channels, header.value_bytes)
     }
 
     #[test]
-    fn png_headers_tell_size_channels_and_depth() {
-        assert_eq!(told(&png_of(64, 48, 8, 2, 100)), (64, 48, 3, 1));
-        assert_eq!(told(&png_of(64, 48, 8, 0, 100)), (64, 48, 1, 1));
-        assert_eq!(told(&png_of(64, 48, 4, 3, 100)), (64, 48, 3, 1));
-        assert_eq!(told(&png_of(64, 48, 8, 4, 100)), (64, 48, 2, 1));
-        assert_eq!(told(&png_of(64, 48, 16, 6, 100)), (64, 48, 4, 2));
+    fn png_headers_give_size_channels_and_depth() {
+        assert_eq!(facts(&png_of(64, 48, 8, 2, 100)), (64, 48, 3, 1));
+        assert_eq!(facts(&png_of(64, 48, 8, 0, 100)), (64, 48, 1, 1));
+        assert_eq!(facts(&png_of(64, 48, 4, 3, 100)), (64, 48, 3, 1));
+        assert_eq!(facts(&png_of(64, 48, 8, 4, 100)), (64, 48, 2, 1));
+        assert_eq!(facts(&png_of(64, 48, 16, 6, 100)), (64, 48, 4, 2));
     }
 
     #[test]
     fn jpeg_headers_are_found_behind_metadata_of_any_length() {
-        assert_eq!(told(&jpeg_of(640, 480, 3, 20)), (640, 480, 3, 1));
-        assert_eq!(told(&jpeg_of(640, 480, 1, 60_000)), (640, 480, 1, 1));
+        assert_eq!(facts(&jpeg_of(640, 480, 3, 20)), (640, 480, 3, 1));
+        assert_eq!(facts(&jpeg_of(640, 480, 1, 60_000)), (640, 480, 1, 1));
     }
 
     #[test]

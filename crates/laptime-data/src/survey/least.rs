@@ -13,7 +13,7 @@ pub struct EpochBytes {
     pub storage: u64,
     /// Handed to the program by every pass: what the kernel counts as `rchar`.
     pub files: u64,
-    /// Moved to a device; `None` where no part tells its numbers.
+    /// Moved to a device; `None` where the numbers of no part are known.
     pub host_to_device: Option<Amount>,
 }
 

@@ -18,7 +18,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// As the kernel tells it; `None` where it does not.
+    /// As the kernel reports it; `None` where it does not.
     #[must_use]
     pub fn of_this_machine() -> Option<Self> {
         let machine = of_machine(&fs::read_to_string("/proc/meminfo").ok()?)?;

@@ -29,7 +29,7 @@ pub struct Part {
     pub bytes: u64,
     /// Bytes that storage delivers when all of them are read: whole pages, and none for holes.
     pub storage_bytes: u64,
-    /// Rows or images; `None` where they cannot be told.
+    /// Rows or images; `None` where they are unknown.
     pub samples: Option<Amount>,
     /// Bytes in memory.
     pub decoded_bytes: Option<Amount>,
@@ -41,7 +41,7 @@ pub struct Part {
     pub sides: Option<Sides>,
 }
 
-/// Looks into the files of a group; also tells the bytes of text that were read.
+/// Looks into the files of a group; also returns the bytes of text that were read.
 pub(super) fn measure(
     kind: &Kind,
     group: Group,
@@ -67,7 +67,7 @@ pub(super) fn measure(
         Format::Other => (plain, 0),
         Format::Images => {
             let mut sample: Vec<SizedFile> = group.sample.into_kept();
-            // In the order of their names, so that the same file is told of first whenever several are broken.
+            // In the order of their names, so that the same file is reported first whenever several are broken.
             sample.sort_by(|a, b| a.path.cmp(&b.path));
             let pictures = look_at_pictures(&sample, plain.files, watch, troubles);
             (images(plain, &pictures, options), 0)
@@ -142,7 +142,7 @@ fn images(part: Part, pictures: &Pictures, options: &SurveyOptions) -> Part {
     }
 }
 
-/// The sum over all parts that can tell; `None` if none can.
+/// The sum over all parts that know it; `None` if none does.
 pub(super) fn total(parts: &[Part], of: impl Fn(&Part) -> Option<Amount>) -> Option<Amount> {
     parts.iter().filter_map(of).reduce(Amount::plus)
 }

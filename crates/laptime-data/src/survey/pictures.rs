@@ -7,7 +7,7 @@ use super::sized_file::SizedFile;
 use super::stored::StoredFile;
 use super::watch::Watch;
 
-/// What the headers tell of all images.
+/// What the headers say of all images.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pictures {
     /// Files that were looked into.

@@ -6,8 +6,8 @@ use std::path::Path;
 use laptime_core::display_name;
 use serde::Serialize;
 
-/// Problems told one by one; of more only the number is kept.
-const MOST_TOLD: usize = 100;
+/// Problems listed one by one; of more only the number is kept.
+const MOST_LISTED: usize = 100;
 
 /// Why one file or folder gives no answer, or only part of one.
 #[derive(Debug, thiserror::Error)]
@@ -17,18 +17,18 @@ pub enum FileProblem {
     #[error("cannot be read: {0}")]
     Unreadable(#[from] io::Error),
     /// Its first or last bytes are not those of the format its name promises.
-    #[error("is not {0}, whatever its name")]
+    #[error("is not {0}, despite its name")]
     NotThat(&'static str),
-    /// It ends before all of what it tells of.
+    /// It ends before all that it declares.
     #[error("is cut short: its end is missing")]
     Truncated,
     /// Its description contradicts itself or cannot be understood.
     #[error("is damaged: {0}")]
     Damaged(&'static str),
     /// It is of a kind that laptime does not read.
-    #[error("is not understood: {0}")]
+    #[error("is not supported: {0}")]
     NotUnderstood(&'static str),
-    /// It tells of more than its bytes can hold.
+    /// It declares more than its bytes can hold.
     #[error("claims more than its {bytes} bytes can hold: {claim}")]
     Implausible {
         /// What it claims.
@@ -37,17 +37,17 @@ pub enum FileProblem {
         bytes: u64,
     },
     /// A link that leads to a folder that was counted already, above it or elsewhere.
-    #[error("leads to a folder that is counted already")]
+    #[error("links to a folder that is already counted")]
     CountedAlready,
     /// A link to nothing.
-    #[error("is a link to nothing")]
+    #[error("is a dangling link")]
     DeadLink,
     /// A pipe, a socket or a device.
     #[error("is a pipe, a socket or a device: it has no size")]
     NotAFile,
 }
 
-/// What could not be told, and where.
+/// What could not be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trouble {
     /// The file or folder; what of its name is no text is replaced.
@@ -59,24 +59,24 @@ pub struct Trouble {
 /// All that went wrong: how much, and the first of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Troubles {
-    pub(crate) told: Vec<Trouble>,
+    pub(crate) listed: Vec<Trouble>,
     pub(crate) count: u64,
 }
 
 impl Troubles {
     pub(crate) fn add(&mut self, path: &Path, problem: &FileProblem) {
         self.count += 1;
-        if self.told.len() < MOST_TOLD {
+        if self.listed.len() < MOST_LISTED {
             let problem = display_name(&problem.to_string());
-            self.told.push(Trouble { path: path.to_string_lossy().into_owned(), problem });
+            self.listed.push(Trouble { path: path.to_string_lossy().into_owned(), problem });
         }
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
         self.count += other.count;
-        self.told.extend(other.told);
-        self.told.sort_by(|a, b| a.path.cmp(&b.path));
-        self.told.truncate(MOST_TOLD);
+        self.listed.extend(other.listed);
+        self.listed.sort_by(|a, b| a.path.cmp(&b.path));
+        self.listed.truncate(MOST_LISTED);
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
         for _ in 0..1_000_000 {
             troubles.add(Path::new("a"), &FileProblem::Truncated);
         }
-        assert_eq!((troubles.count, troubles.told.len()), (1_000_000, MOST_TOLD));
-        assert_eq!(troubles.told[0].problem, "is cut short: its end is missing");
+        assert_eq!((troubles.count, troubles.listed.len()), (1_000_000, MOST_LISTED));
+        assert_eq!(troubles.listed[0].problem, "is cut short: its end is missing");
     }
 }

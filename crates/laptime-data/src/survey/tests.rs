@@ -1,4 +1,4 @@
-//! Whole folders: what is counted, what is told as trouble, and that hostile ones take little memory.
+//! Whole folders: what is counted, what is reported as trouble, and that hostile ones take little memory.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -127,7 +127,7 @@ fn rows_beside_large_files_that_end_without_a_line_end_are_estimated() {
 }
 
 #[test]
-fn links_are_followed_once_and_loops_are_told() {
+fn links_are_followed_once_and_loops_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("a/b");
     fs::create_dir_all(&inner).unwrap();
@@ -140,12 +140,12 @@ fn links_are_followed_once_and_loops_are_told() {
     assert_eq!((survey.files, survey.folders), (2, 3));
     assert_eq!(survey.samples, Some(Amount::counted(16)));
     assert_eq!(survey.trouble_count, 3);
-    assert!(problems(&survey).contains(&"leads to a folder that is counted already"));
-    assert!(problems(&survey).contains(&"is a link to nothing"));
+    assert!(problems(&survey).contains(&"links to a folder that is already counted"));
+    assert!(problems(&survey).contains(&"is a dangling link"));
 }
 
 #[test]
-fn hostile_and_broken_files_are_told_and_the_others_counted() {
+fn hostile_and_broken_files_are_reported_and_the_others_counted() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
     write("bomb.png", &png(65_000, 65_000, 200));

@@ -22,8 +22,8 @@ use super::watch::Watch;
 /// More threads do not make a disk faster, and each holds a buffer.
 const MOST_THREADS: usize = 8;
 
-/// Files after which the watchers are told.
-const TOLD_EVERY: u64 = 256;
+/// Files after which the watchers are notified.
+const NOTIFY_EVERY: u64 = 256;
 
 /// Everything below the paths; `exact` keeps every file that has to be looked into.
 pub(crate) fn walk(paths: &[PathBuf], exact: bool, watch: &Watch) -> Found {
@@ -117,7 +117,7 @@ impl Queue {
     }
 }
 
-/// A path that was named: a file is looked into even when its name tells nothing.
+/// A path that was named: a file is looked into even when its name says nothing.
 fn visit_root(path: &Path, hash: u64, queue: &Queue, found: &mut Found, watch: &Watch) {
     let visited = fs::metadata(path).map_err(FileProblem::from).and_then(|metadata| {
         if metadata.is_dir() {
@@ -173,7 +173,7 @@ fn visit_folder(folder: &Folder, queue: &Queue, found: &mut Found, watch: &Watch
             Ok((Seen::Nothing(problem), entry)) => found.troubles.add(&entry.path(), &problem),
             Err(problem) => found.troubles.add(&folder.path, &problem),
         }
-        if files == TOLD_EVERY {
+        if files == NOTIFY_EVERY {
             watch.found(std::mem::take(&mut files), std::mem::take(&mut bytes));
         }
     }

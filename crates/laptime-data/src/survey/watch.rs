@@ -1,4 +1,4 @@
-//! What a survey tells while it works, and how it is asked to stop.
+//! What a survey reports while it works, and how it is asked to stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -20,7 +20,7 @@ pub(super) fn build(spec: &OptimizerSpec) -> ModuleOptimizer {
     match spec.kind {
         OptimizerKind::Sgd => decayed(SgdConfig::new().build(), decay),
         OptimizerKind::Momentum => {
-            // Burn dampens by 0.1 unless told not to.
+            // Burn's default is a dampening of 0.1.
             let momentum = MomentumConfig { momentum: 0.9, dampening: 0.0, nesterov: false };
             decayed(SgdConfig::new().with_momentum(Some(momentum)).build(), decay)
         }

@@ -28,9 +28,9 @@ fn failed(program: &OsStr) -> Failure {
 
 fn not_found(program: &OsStr) -> Failure {
     let failure = if is_path(program) {
-        failed(program).because("there is no such file")
+        failed(program).because("no such file")
     } else {
-        failed(program).because("there is no such command in PATH")
+        failed(program).because("no such command in PATH")
     };
     let script = Path::new(program).extension().is_some_and(|ending| ending == "py");
     let typed = shown(&program.to_string_lossy());

@@ -28,7 +28,7 @@ pub(super) trait World {
     fn measure(&mut self, kept: &Kept, turn: Turn, limit: Option<Duration>) -> Attempt;
     /// Since the sweep was started or resumed.
     fn elapsed(&self) -> Duration;
-    /// Keeps the sweep and tells how it stands; called after every repeat.
+    /// Keeps the sweep and reports its progress; called after every repeat.
     fn keep(&mut self, kept: &Kept);
 }
 

@@ -61,7 +61,7 @@ impl Executor<'_> {
         let after = self.machine.read();
         let Some(run) = finished.run.clone() else { return self.without_a_run(repeat, &watched, wall_s) };
         if watched.interrupted {
-            // Half a repeat says nothing; the point is measured anew when the sweep goes on.
+            // Half a repeat says nothing; the point is measured again when the sweep is resumed.
             let _ = fs::remove_dir_all(&run);
             return Attempt::Interrupted;
         }
@@ -92,7 +92,7 @@ impl Executor<'_> {
 fn outcome(watched: &Watched, starved: bool, last_line: &str, limit: Option<Duration>) -> Outcome {
     if watched.timed_out {
         let limit = units::duration(limit.unwrap_or_default().as_secs_f64());
-        return Outcome::TimedOut { reason: format!("not within {limit}") };
+        return Outcome::TimedOut { reason: format!("timed out after {limit}") };
     }
     ended_badly(watched.ended, starved.then_some(watched.usage.peak_resident_bytes), last_line)
 }

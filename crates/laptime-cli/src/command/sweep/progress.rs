@@ -15,7 +15,7 @@ const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 /// Lines of the terminal that are not for points: heading, what runs now, head of the table, its note.
 const OTHER_LINES: usize = 6;
 
-/// Tells on standard error how far the sweep is.
+/// Reports the progress of the sweep on standard error.
 pub(super) struct Progress<'a> {
     screen: &'a Screen,
     form: Form,
@@ -75,7 +75,7 @@ impl<'a> Progress<'a> {
         let text = format!(
             "[{done:>3}] {}: {}{}",
             kept.plan.point_name(repeat.point),
-            told(repeat),
+            outcome_text(repeat),
             left(kept, elapsed)
         );
         self.screen.note(&style.fitted(&shortened(&text, style.width)));
@@ -98,7 +98,7 @@ impl<'a> Progress<'a> {
 }
 
 /// What a repeat measured, or why it did not.
-fn told(repeat: &Repeat) -> String {
+fn outcome_text(repeat: &Repeat) -> String {
     let measured = &repeat.measured;
     let time = match (repeat.outcome.reason(), measured.step_s) {
         (Some(reason), _) => reason.to_owned(),

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn exits_signals_and_the_lack_of_memory_are_told_apart() {
+    fn exits_signals_and_the_lack_of_memory_are_distinguished() {
         let reason = |ended, said| ended_badly(ended, None, said).reason().map(str::to_owned);
         assert_eq!(reason(Ended::Exit(0), "fine"), None);
         assert_eq!(reason(Ended::Exit(3), "").as_deref(), Some("exit code 3"));

@@ -35,7 +35,7 @@ fn names_fit(asked: &str, plan: &Plan) -> Result<(), Failure> {
         }
     }
     if let Some(hole) = holes.iter().find(|hole| !names.contains(&hole.as_str())) {
-        let failure = failed(format!("the command has {{{hole}}}, and there is no axis of that name"));
+        let failure = failed(format!("the command has {{{hole}}}, but there is no such axis"));
         return Err(match closest(hole, names.iter().copied()) {
             Some(meant) => failure.hint(format!("did you mean {{{meant}}}?")),
             None => {

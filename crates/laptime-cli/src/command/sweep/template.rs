@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_holes_are_told_in_order() {
+    fn the_holes_are_listed_in_order() {
         let command = ["x".to_owned(), "{b}-{{c}}".to_owned(), "{a}{b}".to_owned()];
         assert_eq!(holes(&command), ["b", "a", "b"]);
     }

@@ -155,14 +155,14 @@ mod tests {
             assert_eq!(board.see(&growing), None);
         }
         assert_eq!(board.written().1, Counted { epochs: 0, stretches: 4 });
-        assert_eq!(export(&report, exported.path()).unwrap().told(), "4 points");
+        assert_eq!(export(&report, exported.path()).unwrap().counted(), "4 points");
         assert_eq!(files(live.path()), files(exported.path()));
         let records = whole_records(&files(live.path())[0].1).len();
         assert_eq!(records, 1 + 4);
     }
 
     #[test]
-    fn trouble_is_told_once_and_nothing_is_lost_when_it_is_over() {
+    fn trouble_is_reported_once_and_nothing_is_lost_when_it_is_over() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("board");
         fs::write(&dir, "in the way").unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_somebody_removes_is_told_once() {
+    fn a_file_that_somebody_removes_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut board = Board::new(folder.path());
         assert_eq!(board.see(&report()), None);

@@ -21,7 +21,7 @@ pub(super) struct Value<'a> {
     pub(super) tag: &'a str,
     /// The number; event files hold 32 bits of it.
     pub(super) number: f32,
-    /// What the tag means; told once in a file is enough.
+    /// What the tag means; written once per file.
     pub(super) description: Option<&'a str>,
 }
 

@@ -43,7 +43,7 @@ fn run_folder(run: &RunSummary) -> String {
     joined([plain(&run.name), plain(random)])
 }
 
-/// What tells a fit from the first of its run, such as `rows-3000`. Of the first it is nothing: most runs have
+/// What sets a fit apart from the first of its run, such as `rows-3000`. Of the first it is nothing: most runs have
 /// one fit, and charts have little room for names.
 fn differences(fit: &FitSummary, first: &FitSummary) -> String {
     let number = |name: &str, value: Option<u64>, of_first: Option<u64>| {

@@ -43,7 +43,7 @@ impl Counted {
     }
 
     /// `12 epochs`, `37 points`.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn counted(&self) -> String {
         let parts = [(self.epochs, "epoch"), (self.stretches, "point")];
         let parts = parts.into_iter().filter(|(count, _)| *count > 0);
         parts.map(|(count, unit)| units::counted(count, unit)).collect::<Vec<_>>().join(" and ")

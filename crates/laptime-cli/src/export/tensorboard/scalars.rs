@@ -12,7 +12,7 @@ pub(super) struct Scalar {
 }
 
 /// When the points of an epoch are, seconds since 1970: at the end of its pass. `None` of an epoch that was cut
-/// short, or whose end no clock tells.
+/// short, or whose end has no clock time.
 pub(super) fn moment(epoch: &EpochSummary) -> Option<f64> {
     epoch.ended_unix_s.filter(|_| epoch.complete)
 }
@@ -52,7 +52,7 @@ pub(super) fn description(tag: &str) -> &'static str {
         "tokens_per_s" => "Tokens trained on in a second of the pass.",
         "data_wait_share" => "Share of the pass spent waiting for data, 0 to 1.",
         "time_left_s" => {
-            "Time to the end of the planned epochs, as foreseen at the end of the pass, seconds."
+            "Time to the end of the planned epochs, as predicted at the end of the pass, seconds."
         }
         "loss" => "Mean training loss of the epoch.",
         _ => {

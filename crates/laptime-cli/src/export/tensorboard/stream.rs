@@ -9,7 +9,7 @@ use super::points::step;
 use super::record::record;
 use super::scalars::{description, moment, scalars};
 
-/// What has been told in a file so far.
+/// What has been written to a file so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventStream {
     begun: bool,
@@ -17,7 +17,7 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    /// The records of an epoch, the file's first record before them where nothing was told yet.
+    /// The records of an epoch, the file's first record before them where nothing was written yet.
     ///
     /// All numbers of an epoch are one record, so a file that ends anywhere has whole epochs only.
     pub(super) fn records_of(&mut self, epoch: &EpochSummary) -> Vec<u8> {
@@ -56,11 +56,11 @@ mod tests {
         let holds =
             |record: &[u8], text: &str| record.windows(text.len()).any(|part| part == text.as_bytes());
         assert!(holds(records[1], "laptime/epoch_time_s") && holds(records[1], "scalars"));
-        assert!(holds(records[2], "laptime/epoch_time_s") && !holds(records[2], "scalars"), "told once");
+        assert!(holds(records[2], "laptime/epoch_time_s") && !holds(records[2], "scalars"), "written once");
     }
 
     #[test]
-    fn an_epoch_whose_end_no_clock_tells_has_no_point() {
+    fn an_epoch_whose_end_has_no_clock_time_has_no_point() {
         let mut epoch = sample::finished().epochs[0].clone();
         epoch.ended_unix_s = None;
         assert_eq!(EventStream::default().records_of(&epoch), [0_u8; 0]);

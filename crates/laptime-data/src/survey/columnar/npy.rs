@@ -1,4 +1,4 @@
-//! NPY: the header tells type and shape.
+//! NPY: the header has type and shape.
 
 use laptime_load::{Dtype, parse_header};
 
@@ -39,7 +39,7 @@ impl Array {
         self.shape.iter().try_fold(1_u64, |product, side| product.checked_mul(*side))
     }
 
-    /// Bytes of the array; `None` where its header does not tell.
+    /// Bytes of the array; `None` where its header does not say.
     pub(super) fn bytes(&self) -> Option<u64> {
         self.elements()?.checked_mul(self.element_bytes?)
     }

@@ -141,8 +141,8 @@ fn read_packed(stored: &(impl Stored + ?Sized), entry: &Entry) -> Result<Array, 
     let (length, start) = header_place(&unpacked[..unpacked.len().min(12)])?;
     let header = unpacked.get(start as usize..(start + length) as usize);
     let array = read_array(header.ok_or(FileProblem::Damaged("a header is longer than NumPy writes"))?)?;
-    let told = array.bytes().and_then(|bytes| bytes.checked_add(start + length));
-    if told.is_some_and(|bytes| bytes != entry.decoded_bytes) {
+    let expected = array.bytes().and_then(|bytes| bytes.checked_add(start + length));
+    if expected.is_some_and(|bytes| bytes != entry.decoded_bytes) {
         return Err(FileProblem::Damaged("an array has another size than the directory says"));
     }
     Ok(array)

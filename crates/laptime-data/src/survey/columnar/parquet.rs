@@ -1,4 +1,4 @@
-//! Parquet: its footer tells rows, values and sizes; no data page is read.
+//! Parquet: its footer has rows, values and sizes; no data page is read.
 
 use super::super::problem::FileProblem;
 use super::super::stored::Stored;
@@ -31,7 +31,7 @@ pub(crate) fn measure_parquet(stored: &(impl Stored + ?Sized)) -> Result<Measure
     let footer = (bytes - 8).checked_sub(length).filter(|start| *start >= 4);
     let footer = footer.ok_or(FileProblem::Damaged("its footer is said to be larger than the file"))?;
     let found = read_footer(&mut Compact::new(stored, footer, bytes - 8))?;
-    let claimed_rows = found.claimed_rows.ok_or(FileProblem::Damaged("its footer tells no rows"))?;
+    let claimed_rows = found.claimed_rows.ok_or(FileProblem::Damaged("its footer has no row count"))?;
     if claimed_rows != found.contents.rows {
         return Err(FileProblem::Damaged("its row groups have another number of rows than the file"));
     }
@@ -41,10 +41,10 @@ pub(crate) fn measure_parquet(stored: &(impl Stored + ?Sized)) -> Result<Measure
     believe(found.contents, stored).map(Measured::from)
 }
 
-/// What the footer tells, added up.
+/// What the footer says, added up.
 #[derive(Default)]
 struct Found {
-    /// `None` until the footer tells, which every footer does.
+    /// `None` until the footer gives it, which every footer does.
     claimed_rows: Option<u64>,
     contents: Contents,
     /// Stored bytes of all columns.
@@ -94,7 +94,7 @@ struct Column {
     values: u64,
     uncompressed_bytes: u64,
     compressed_bytes: u64,
-    /// Bytes of the values as they are in memory, where the writer told.
+    /// Bytes of the values as they are in memory, where the writer recorded them.
     unencoded_bytes: Option<u64>,
 }
 

@@ -98,7 +98,7 @@ fn a_parquet_file_of_300_bytes_does_not_have_a_thousand_million_rows() {
 }
 
 #[test]
-fn files_that_end_too_early_or_are_something_else_are_told_apart() {
+fn files_that_end_too_early_or_are_something_else_are_distinguished() {
     assert!(matches!(measure_parquet(&PARQUET[..PARQUET.len() / 2]), Err(FileProblem::Truncated)));
     assert!(matches!(measure_parquet(&b"no parquet at all"[..]), Err(FileProblem::NotThat(_))));
     assert!(matches!(measure_arrow(&b"plain text, no arrow"[..]), Err(FileProblem::NotThat(_))));

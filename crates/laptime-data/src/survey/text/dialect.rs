@@ -1,4 +1,4 @@
-//! How a text file is written: what separates its fields, and what its first rows tell of the others.
+//! How a text file is written: what separates its fields, and what its first rows say of the others.
 
 use csv::{ByteRecord, ReaderBuilder};
 use laptime_load::is_header;
@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) struct Dialect {
     /// What separates fields; `None` where a line is a record whatever is in it.
     pub(crate) delimiter: Option<u8>,
-    /// Fields of a record, where the beginning tells.
+    /// Fields of a record, where the beginning shows it.
     pub(crate) columns: Option<u32>,
     /// Fields that hold a number.
     pub(crate) numeric_columns: Option<u32>,

@@ -44,7 +44,7 @@ const PIECE_BYTES: usize = 256 << 10;
 /// What was found out about text files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextRows {
-    /// `None` when it was stopped before anything could be told.
+    /// `None` when it was stopped before anything was known.
     pub(crate) rows: Option<Amount>,
     /// Numbers in a row and other columns beside them, by the first rows; `None` where lines have no columns.
     pub(crate) numbers_a_row: Option<f64>,
@@ -206,7 +206,7 @@ impl Reading<'_> {
         Round::of(&densities)
     }
 
-    /// Records that end in a unit; `None` where the file cannot be read, which was told before.
+    /// Records that end in a unit; `None` where the file cannot be read, which was reported before.
     fn rows_of(&mut self, unit: Unit) -> Result<Option<u64>, FileProblem> {
         let file = &self.files.files()[unit.file];
         if self.dialects.get(&unit.file) == Some(&None) {
@@ -217,7 +217,7 @@ impl Reading<'_> {
         }
         let stored = StoredFile::open_for_samples(&file.path)?;
         let mut dialect = self.dialect(unit.file, &stored)?;
-        // One byte more in front, which tells whether the block begins with a record.
+        // One byte more in front, which shows whether the block begins with a record.
         let start = unit.start.saturating_sub(1);
         let text = stored.take(start, unit.start + unit.length - start)?;
         self.read(text.len() as u64);

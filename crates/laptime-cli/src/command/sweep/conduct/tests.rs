@@ -67,7 +67,7 @@ fn a_sweep_with_crashes_a_hang_and_a_loaded_machine_ends_right() {
         number += 1;
         let seconds = (turn.point + 1) as f64;
         let crash = Outcome::Failed { reason: "exit code 1: boom".into() };
-        let hang = Outcome::TimedOut { reason: "not within 60 s".into() };
+        let hang = Outcome::TimedOut { reason: "timed out after 60 s".into() };
         Some(match turn.point {
             3 | 8 => Repeat { outcome: crash, ..took(turn, 0.1) },
             5 => Repeat { outcome: hang, ..took(turn, 60.0) },

@@ -61,12 +61,12 @@ fn a_sweep_with_a_crash_a_hang_and_a_load_half_of_the_time_ends_right() {
     conduct(&mut kept, &mut Bench(Executor { runs, apart, machine }));
     assert_eq!(kept.status, SweepStatus::Finished);
     let points = kept.document().points;
-    let told: Vec<(PointStatus, Option<&str>)> =
+    let outcomes: Vec<(PointStatus, Option<&str>)> =
         points.iter().map(|point| (point.status, point.reason.as_deref())).collect();
     let well = (PointStatus::Finished, None);
     let crash = (PointStatus::Failed, Some("exit code 3: boom"));
-    let hang = (PointStatus::TimedOut, Some("not within 2.00 s"));
-    assert_eq!(told, [well, crash, well, hang, well]);
+    let hang = (PointStatus::TimedOut, Some("timed out after 2.00 s"));
+    assert_eq!(outcomes, [well, crash, well, hang, well]);
     let tainted: Vec<bool> = kept.repeats.iter().map(|repeat| !repeat.taints.is_empty()).collect();
     assert!(tainted.iter().enumerate().all(|(at, tainted)| *tainted == (at % 2 == 1)), "{tainted:?}");
     for at in [0, 2, 4] {
