@@ -36,7 +36,7 @@ class Stage:
     ) -> bool | None: ...
 
 class IndexIterator:
-    """An iterator over the indices of a loader's batches, which tells how many samples each will have."""
+    """An iterator over the indices of a loader's batches, which says how many samples each will have."""
 
     def __new__(cls, indices: Iterable[Any], pass_id: int) -> IndexIterator: ...
     def __iter__(self) -> IndexIterator: ...
@@ -48,7 +48,7 @@ class EpochFeed:
     def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
 
 class StepLog:
-    """One loop over batches, told by a hook that sees it from outside."""
+    """One loop over batches, reported by a hook that sees it from outside."""
 
     def __new__(cls) -> StepLog: ...
     def request(self) -> None: ...
@@ -261,7 +261,7 @@ def main(command_line: Sequence[str | os.PathLike[str]]) -> int:
     """Runs the `laptime` command and gives its exit code."""
 
 def measured(metric: str, value: float) -> None:
-    """Tells `loss`, `accuracy`, `validation_loss` or `validation_accuracy`."""
+    """Records `loss`, `accuracy`, `validation_loss` or `validation_accuracy`."""
 
 def moved_to_device() -> None:
     """A batch was copied to a device."""
@@ -279,7 +279,7 @@ def pause_steps() -> None:
     """An evaluation without a loader, or a checkpoint, is about to begin."""
 
 def rank() -> int:
-    """The rank of this process as its launcher tells; 0 when it is alone."""
+    """The rank of this process as its launcher says; 0 when it is alone."""
 
 def results_arrived() -> None:
     """What the last update computed is there: the script has waited for it."""
