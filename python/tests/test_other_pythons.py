@@ -11,7 +11,13 @@ from side_by_side import run
 from test_profile import OTHER_PYTHONS
 
 HERE = Path(__file__).parent
-FILES = ("test_forms.py", "test_imports.py", "test_processes.py", "test_settings.py", "test_summary.py")
+FILES = (
+    "test_forms.py",
+    "test_imports.py",
+    "test_processes.py",
+    "test_settings.py",
+    "test_summary.py",
+)
 # What pytest is made of: plain Python, which other versions can use where it lies.
 PYTEST = ("_pytest", "iniconfig", "packaging", "pluggy", "py", "pygments", "pytest")
 
