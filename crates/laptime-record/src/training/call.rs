@@ -115,6 +115,8 @@ impl Training {
                 }
             }
         }
+        // What lies between two models of one step is part of the forward pass.
+        book(self.computed.take(), StageId::FORWARD);
         if modes.grad_enabled {
             self.calls_since_backward += 1;
             self.last_call_evaluates = true;
