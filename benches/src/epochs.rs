@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use laptime_core::{
     Anchor, Closing, Event, FitFacts, LaneState, Metric, ProcessFacts, Record, RunMeta, StageId, StageTotal,
-    Status, Ticks,
+    Status, Ticks, Track,
 };
 use laptime_store::{LogWriter, RealDisk};
 
@@ -118,7 +118,7 @@ impl Script {
         let mut writer = LogWriter::new(Box::new(RealDisk), run, 0);
         writer.put(&Record::Process(ProcessFacts { ns_per_tick: 1.0, ..ProcessFacts::default() }));
         writer.put(&Record::Anchor(anchor(0)));
-        writer.put(&Record::Thread { lane: 0, name: "main".into(), started: Ticks(0) });
+        writer.put(&Record::Track { lane: 0, track: Track::thread("main"), started: Ticks(0) });
         let facts = FitFacts { epochs: Some(epochs), rows: Some(32), batch: Some(32), ..FitFacts::default() };
         writer.put(&Record::Fit { fit: 0, facts: Box::new(facts) });
         let events = vec![Event::FitBegin { fit: 0, at: Ticks(0) }];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use laptime_core::{
     Anchor, Closing, Counter, Event, FitFacts, Gauge, LaneState, Metric, OpenStage, ProcessFacts, Record,
-    RunMeta, Sample, StageId, StageTotal, Status, Ticks, Trouble,
+    RunMeta, Sample, StageId, StageTotal, Status, Ticks, Track, TrackKind, Trouble,
 };
 use proptest::prelude::*;
 
@@ -70,8 +70,8 @@ fn near(found: f64, expected: f64) -> bool {
 fn check(report: &Report) {
     let sum: f64 = report.ledger.iter().map(|row| row.seconds).sum();
     assert!(near(sum, report.wall_s), "the ledger sums to {sum}, the wall time is {}", report.wall_s);
-    let threads = report.threads.iter().flat_map(|thread| &thread.ledger);
-    for row in report.ledger.iter().chain(threads) {
+    let tracks = report.tracks.iter().flat_map(|track| &track.ledger);
+    for row in report.ledger.iter().chain(tracks) {
         assert!(row.seconds >= 0.0 && (0.0..=1.0).contains(&row.share), "{row:?}");
     }
     assert_eq!(report.ledger.last().unwrap().stage, "unaccounted");
@@ -85,8 +85,8 @@ fn check(report: &Report) {
     for fit in &report.fits {
         assert!(near(fit.stages.values().sum(), fit.wall_s), "fit {fit:?}");
     }
-    for thread in &report.threads {
-        assert!(near(thread.ledger.iter().map(|row| row.seconds).sum(), thread.wall_s), "{thread:?}");
+    for track in &report.tracks {
+        assert!(near(track.ledger.iter().map(|row| row.seconds).sum(), track.wall_s), "{track:?}");
     }
     let text = format!("{report:?}");
     let odd = |word: &str| word == "NaN" || word == "inf";
@@ -283,8 +283,9 @@ fn record() -> impl Strategy<Value = Record> {
             Record::Process(ProcessFacts { started, ns_per_tick, ..ProcessFacts::default() })
         }),
         1 => (stage(), "[a-c]{0,2}").prop_map(|(stage, name)| Record::Stage { stage, name }),
-        1 => (number(), ticks())
-            .prop_map(|(lane, started)| Record::Thread { lane, name: "t".into(), started }),
+        1 => (number(), prop::sample::select(TrackKind::ALL.to_vec()), ticks()).prop_map(
+            |(lane, kind, started)| Record::Track { lane, track: Track { kind, name: "t".into() }, started }
+        ),
         2 => (number(), facts()).prop_map(|(fit, facts)| Record::Fit { fit, facts: Box::new(facts) }),
         20 => (number(), event()).prop_map(|(lane, event)| Record::Event { lane, event }),
         4 => state().prop_map(Record::State),

@@ -98,7 +98,7 @@ fn since(lane: &crate::lane::Lane, stage: StageId, start: Ticks) -> Ticks {
 fn of_lane(process: &Process, lane: &crate::lane::Lane, timebase: &Timebase) -> Vec<OpenStageSummary> {
     let end = process.extent().end;
     let summary = |(stage, start)| OpenStageSummary {
-        thread: lane.name.clone(),
+        thread: lane.track.name.clone(),
         // Where nothing trains the background has no meaning of its own.
         stage: match BACKGROUND.contains(&stage) && !process.any_fit() {
             true => "idle".to_owned(),

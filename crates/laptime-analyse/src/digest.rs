@@ -5,15 +5,16 @@ use laptime_core::{ProfileRecord, Record, RunMeta, Status};
 use crate::death::{counts, deaths};
 use crate::epoch_stream::EpochStream;
 use crate::law;
+use crate::loading::loading;
 use crate::process::Process;
 use crate::profile::{self, ProfileFold, ProfileStacks};
-use crate::ranks::{ranks, slowest, uneven};
-use crate::report::{EpochSummary, REPORT_SCHEMA, Report, RunSummary};
+use crate::ranks::{ranks, ranks_together, slowest, uneven};
+use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary, WorkerSummary};
 use crate::start_up::start_up;
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
-use crate::thread::thread;
-use crate::trainers::{add_up, trainers};
+use crate::track::{device_ledger, tracks};
+use crate::trainers::{trainers, trainers_together};
 use crate::utc::rfc3339;
 use crate::verdict;
 use crate::workers::workers;
@@ -108,13 +109,19 @@ impl Digest {
         let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
         let mut report = report(&run.meta(&self.meta, &self.processes), &run, self.lap);
         report.workers = workers(&self.processes);
+        report.tracks.extend(report.workers.iter().flatten().map(WorkerSummary::track));
+        report.loading = loading(&report);
         report.trainers = trainers(&run, &self.processes);
-        if let (Some(steps), Some(trainers)) = (&mut report.steps, &report.trainers) {
-            add_up(steps, trainers);
+        report.together = report.trainers.as_deref().and_then(trainers_together);
+        // The throughput of a run is that of its trainers side by side.
+        if let (Some(steps), Some(together)) = (&mut report.steps, report.together) {
+            (steps.samples_per_s, steps.tokens_per_s) = (together.samples_per_s, together.tokens_per_s);
         }
         report.profile = profile::summary(&self.profiles, &self.profile_stacks());
         report.ranks = ranks(&self.processes);
-        report.slowest_rank = report.ranks.as_deref().and_then(slowest);
+        report.together = report.together.or(report.ranks.as_deref().map(ranks_together));
+        let slowest = report.ranks.as_deref().and_then(slowest);
+        (report.slowest_rank, report.others_work_s) = slowest.unzip();
         report.findings.extend(report.ranks.as_deref().and_then(uneven));
         report.deaths = deaths(&run, &self.processes);
         let own = report.deaths.iter().find(|death| death.pid == run.process.facts.pid);
@@ -130,15 +137,17 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
     // A process that left without a word came to a good end where the command did.
     let ended_well = run.status() == Status::Finished && !counts(process, Status::Finished);
     let trainings = summary::trainings(process, &timebase, Asked { lap, ended_well });
-    let stepping = process.stepping_lane().map(|lane| lane.number);
-    let others = process.lanes.values().filter(|lane| Some(lane.number) != stepping);
+    let tracks = tracks(process);
     let started = start_up(run, &ledger);
+    let machine = run.machine_use(&timebase);
+    let mut transfer = run.transfer(meta);
+    transfer.batch_bytes_per_epoch = summary::per_epoch(transfer.batch_bytes, &trainings);
     let mut report = Report {
         schema: REPORT_SCHEMA,
         run: run_summary(meta, run),
         wall_s,
         ledger,
-        device_ledger: None,
+        device_ledger: device_ledger(&tracks),
         fits: trainings.fits,
         epochs: trainings.laps,
         stretches: trainings.stretches,
@@ -147,11 +156,14 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
         trainers: None,
         ranks: None,
         slowest_rank: None,
+        others_work_s: None,
+        together: None,
         workers: None,
-        threads: others.filter_map(|lane| thread(lane, &process.names, &timebase)).collect(),
+        loading: None,
+        tracks,
         memory: run.memory(),
-        transfer: run.transfer(meta),
-        machine: run.machine_use(&timebase),
+        transfer,
+        machine: MachineUse { busy_cpus: busy_cpus(&machine, wall_s), ..machine },
         time_left: process.time_left(&timebase),
         overhead: process.overhead(wall_s),
         profile: None,
@@ -167,6 +179,10 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
         verdict::findings(&report, run, &timebase)
     };
     report
+}
+
+fn busy_cpus(machine: &MachineUse, wall_s: f64) -> Option<f64> {
+    machine.cpu_s.filter(|_| wall_s > 0.0).map(|cpu| cpu / wall_s)
 }
 
 fn run_summary(meta: &RunMeta, run: &Supervised<'_>) -> RunSummary {

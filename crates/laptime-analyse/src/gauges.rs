@@ -156,6 +156,7 @@ impl Gauges {
             file_read_bytes: self.counted(Counter::FileReadBytes),
             storage_read_bytes: self.grown(Gauge::StorageReadBytes),
             batch_bytes: self.counted(Counter::BatchBytes),
+            batch_bytes_per_epoch: None,
             host_to_device_bytes: known(Counter::HostToDeviceBytes, meta.device.as_deref() == Some("cpu")),
             between_ranks_bytes: known(Counter::BetweenRanksBytes, meta.ranks == 1),
             network_bytes: received.zip(sent).map(|(received, sent)| received.saturating_add(sent)),
@@ -174,6 +175,7 @@ impl Gauges {
         let mhz = |khz: f64| khz / 1e3;
         MachineUse {
             cpu_s,
+            busy_cpus: None,
             involuntary_switches: self.grown(Gauge::InvoluntarySwitches),
             throttled_s: seconds(Gauge::CgroupThrottledNs),
             quota_cpus: self.last(Gauge::CgroupQuotaMilliCpus).map(|milli| milli as f64 / 1e3),

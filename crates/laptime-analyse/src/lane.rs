@@ -1,8 +1,8 @@
-//! Lane: what one recording thread put on record, folded.
+//! Lane: what was put on record of one track, folded.
 
 use std::collections::BTreeMap;
 
-use laptime_core::{LaneState, StageId, Ticks};
+use laptime_core::{LaneState, StageId, Ticks, Track};
 
 use crate::histogram::Histogram;
 use crate::totals::Totals;
@@ -33,14 +33,14 @@ impl SpanTimes {
     }
 }
 
-/// One recording thread.
+/// One track.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lane {
     /// Its number.
     pub(crate) number: u32,
-    /// The thread's name.
-    pub(crate) name: String,
-    /// When it began recording, where known.
+    /// What it is of.
+    pub(crate) track: Track,
+    /// When it began, where known.
     pub(crate) started: Option<Ticks>,
     /// The last instant known of it.
     pub(crate) last: Option<Ticks>,
@@ -69,7 +69,7 @@ pub(crate) struct Lane {
 impl Lane {
     /// A lane of which nothing is known yet.
     pub(crate) fn new(number: u32) -> Self {
-        Self { number, name: format!("thread {number}"), ..Self::default() }
+        Self { number, track: Track::thread(format!("thread {number}")), ..Self::default() }
     }
 
     /// Notes that something happened on it.

@@ -117,7 +117,8 @@ fn left_of_steps(fit: &Fit, planned: u64) -> Left {
     Left { steps, surroundings: pauses.round() as u64 }
 }
 
-fn steps_per_epoch(fit: &Fit) -> Option<u64> {
+/// Steps of an epoch: as was said, else as seen, else as rows and batch size make them.
+pub(crate) fn steps_per_epoch(fit: &Fit) -> Option<u64> {
     let seen = || fit.epochs.complete().next_back().map(|epoch| epoch.tally.steps / epoch.count());
     let from_rows =
         || fit.facts.rows?.checked_next_multiple_of(fit.facts.batch?)?.checked_div(fit.facts.batch?);

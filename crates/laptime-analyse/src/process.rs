@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use laptime_core::{
     Closing, Counter, Estimate, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status,
-    Ticks, Timebase, Trouble,
+    Ticks, Timebase, Track, TrackKind, Trouble,
 };
 
 use crate::clock::Clock;
@@ -32,7 +32,7 @@ pub(crate) struct Process {
     pub(crate) facts: ProcessFacts,
     /// Names of its stages.
     pub(crate) names: StageNames,
-    /// Its recording threads.
+    /// Its tracks.
     pub(crate) lanes: BTreeMap<u32, Lane>,
     /// Its trainings.
     pub(crate) fits: BTreeMap<u32, Fit>,
@@ -65,7 +65,7 @@ impl Process {
         match record {
             Record::Process(facts) => self.facts = facts.clone(),
             Record::Stage { stage, name } => self.names.learn(*stage, name),
-            Record::Thread { lane, name, started } => self.take_thread(*lane, name, *started),
+            Record::Track { lane, track, started } => self.take_track(*lane, track, *started),
             Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().learn(facts),
             Record::Import { name, length } => self.imports.take(name, *length),
             Record::Event { lane, event } => self.take_event(*lane, event),
@@ -102,7 +102,7 @@ impl Process {
     /// else lane 0.
     pub(crate) fn stepping_lane(&self) -> Option<&Lane> {
         let busiest = |lane: &&Lane| (lane.steps, lane.marks, std::cmp::Reverse(lane.number));
-        self.lanes.values().max_by_key(busiest)
+        self.lanes.values().filter(|lane| lane.track.kind == TrackKind::Thread).max_by_key(busiest)
     }
 
     /// What is missing or doubtful in its log.
@@ -126,9 +126,10 @@ impl Process {
         let sane = |ns: &f64| (0.0..1e12).contains(ns);
         let span_cost_ns = closing.map(|closing| closing.span_cost_ns).filter(sane);
         let flusher_cpu_s = self.gauges.last(Gauge::RecorderCpuNs).map(|ns| ns as f64 * 1e-9);
-        let seconds = spans as f64 * span_cost_ns.unwrap_or(0.0) * 1e-9 + flusher_cpu_s.unwrap_or(0.0);
+        let spans_s = span_cost_ns.map(|ns| spans as f64 * ns * 1e-9);
+        let seconds = spans_s.unwrap_or(0.0) + flusher_cpu_s.unwrap_or(0.0);
         let share = if wall_s > 0.0 { (seconds / wall_s).clamp(0.0, 1.0) } else { 0.0 };
-        Overhead { seconds, share, spans, span_cost_ns, flusher_cpu_s }
+        Overhead { seconds, share, spans, span_cost_ns, spans_s, flusher_cpu_s }
     }
 
     fn lane(&mut self, number: u32) -> &mut Lane {
@@ -148,9 +149,9 @@ impl Process {
         }
     }
 
-    fn take_thread(&mut self, lane: u32, name: &str, started: Ticks) {
+    fn take_track(&mut self, lane: u32, track: &Track, started: Ticks) {
         let lane = self.lane(lane);
-        name.clone_into(&mut lane.name);
+        track.clone_into(&mut lane.track);
         lane.started = Some(started);
         lane.last = lane.last.max(Some(started));
     }

@@ -6,7 +6,7 @@ use laptime_core::Role;
 use laptime_core::units::duration;
 
 use crate::process::Process;
-use crate::report::{EpochSummary, Finding, RankSummary};
+use crate::report::{EpochSummary, Finding, RankSummary, Together};
 use crate::statistics::{mean, variance};
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
@@ -27,9 +27,9 @@ pub(crate) fn ranks(processes: &[Process]) -> Option<Vec<RankSummary>> {
     (summaries.len() > 1).then_some(summaries)
 }
 
-/// The rank that works longest on a step; `None` where that is not known of two, or where it works no longer
-/// than the others beyond what their work varies by itself.
-pub(crate) fn slowest(ranks: &[RankSummary]) -> Option<u32> {
+/// The rank that works longest on a step, and what the others take; `None` where that is not known of two, or
+/// where it works no longer than the others beyond what their work varies by itself.
+pub(crate) fn slowest(ranks: &[RankSummary]) -> Option<(u32, f64)> {
     let known: Vec<(f64, &RankSummary)> =
         ranks.iter().filter_map(|rank| Some((rank.work_s?, rank))).collect();
     let (most, slowest) = *known.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -39,13 +39,22 @@ pub(crate) fn slowest(ranks: &[RankSummary]) -> Option<u32> {
     // Where no error is known the smallest difference anybody would act on stands for it.
     let noise =
         errors.sum::<Option<f64>>().map_or(UNKNOWN_NOISE * mean, |sum| 2.0 * sum / known.len() as f64);
-    (most - mean > noise.max(MATERIAL * mean)).then_some(slowest.rank)
+    (most - mean > noise.max(MATERIAL * mean)).then_some((slowest.rank, mean))
+}
+
+/// What the ranks come to.
+pub(crate) fn ranks_together(ranks: &[RankSummary]) -> Together {
+    Together {
+        trainers: ranks.len() as u64,
+        samples_per_s: ranks.iter().map(|rank| rank.samples_per_s).sum(),
+        tokens_per_s: None,
+    }
 }
 
 /// What stands out when one rank works longer than another: the others wait for it.
 pub(crate) fn uneven(ranks: &[RankSummary]) -> Option<Finding> {
     let work = |rank: u32| ranks.iter().find(|known| known.rank == rank)?.work_s;
-    let slowest = slowest(ranks)?;
+    let (slowest, _) = slowest(ranks)?;
     let known = ranks.iter().filter_map(|rank| Some((rank.work_s?, rank.rank)));
     let (least, fastest) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let most = work(slowest)?;
@@ -149,13 +158,17 @@ mod tests {
         }
     }
 
+    fn slowest_of(ranks: &[RankSummary]) -> Option<u32> {
+        slowest(ranks).map(|(rank, _)| rank)
+    }
+
     #[test]
     fn a_rank_is_the_slowest_only_beyond_the_noise() {
-        assert_eq!(slowest(&[rank(0, 24.54, Some(0.1)), rank(1, 24.51, Some(0.1))]), None);
-        assert_eq!(slowest(&[rank(0, 24.5, None), rank(1, 25.4, None)]), None);
-        assert_eq!(slowest(&[rank(0, 24.5, Some(0.9)), rank(1, 25.9, Some(0.9))]), None);
-        assert_eq!(slowest(&[rank(0, 24.5, Some(0.1)), rank(1, 25.9, Some(0.1))]), Some(1));
-        assert_eq!(slowest(&[rank(0, 24.5, None), rank(1, 29.0, None), rank(2, 24.4, None)]), Some(1));
-        assert_eq!(slowest(&[rank(0, 24.5, None)]), None);
+        assert_eq!(slowest_of(&[rank(0, 24.54, Some(0.1)), rank(1, 24.51, Some(0.1))]), None);
+        assert_eq!(slowest_of(&[rank(0, 24.5, None), rank(1, 25.4, None)]), None);
+        assert_eq!(slowest_of(&[rank(0, 24.5, Some(0.9)), rank(1, 25.9, Some(0.9))]), None);
+        assert_eq!(slowest_of(&[rank(0, 24.5, Some(0.1)), rank(1, 25.9, Some(0.1))]), Some(1));
+        assert_eq!(slowest_of(&[rank(0, 24.5, None), rank(1, 29.0, None), rank(2, 24.4, None)]), Some(1));
+        assert_eq!(slowest_of(&[rank(0, 24.5, None)]), None);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use laptime_core::{
     Closing, Event, FitFacts, LaneState, Metric, OpenStage, ProcessFacts, Record, RunMeta, StageId,
-    StageTotal, Status, Ticks,
+    StageTotal, Status, Ticks, Track,
 };
 
 use crate::{Digest, Report};
@@ -48,7 +48,7 @@ impl Script {
         let started = 1_000;
         let facts = ProcessFacts { ns_per_tick: 1.0, started: Ticks(started), ..ProcessFacts::default() };
         let background = OpenStage { stage: StageId::START_UP, start: Ticks(started), children: Ticks(0) };
-        let thread = Record::Thread { lane: 0, name: "main".into(), started: Ticks(started) };
+        let thread = Record::Track { lane: 0, track: Track::thread("main"), started: Ticks(started) };
         Self {
             records: vec![Record::Process(facts), thread],
             now: started,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use laptime_core::{
     Anchor, Event, FitFacts, LaneState, Metric, OpenStage, Record, RunMeta, StageId, StageTotal, Status,
-    Ticks,
+    Ticks, Track,
 };
 
 use crate::script::Script;
@@ -197,12 +197,12 @@ fn another_thread_has_a_ledger_of_its_own_that_closes_with_idle() {
     script.pass(100 * MS);
     let background = OpenStage { stage: StageId::UNACCOUNTED, start: Ticks(MS), children: Ticks(30 * MS) };
     let totals = vec![StageTotal { stage: StageId(40), own: Ticks(30 * MS), count: 3 }];
-    script.records.push(Record::Thread { lane: 1, name: "loader".into(), started: Ticks(MS) });
+    script.records.push(Record::Track { lane: 1, track: Track::thread("loader"), started: Ticks(MS) });
     let state = LaneState { lane: 1, at: Ticks(81 * MS), open: vec![background], totals, dropped: 7 };
     script.records.push(Record::State(state));
     script.fit(FitFacts::default()).epoch().step(&COMPUTING, 1).close();
     let report = script.report();
-    let thread = &report.threads[0];
+    let thread = &report.tracks[0];
     near(thread.wall_s, 0.08);
     assert_eq!((thread.name.as_str(), thread.ledger[1].stage.as_str()), ("loader", "idle"));
     near(thread.ledger[1].seconds, 0.05);
@@ -358,9 +358,9 @@ fn a_width_changes_parameters_and_operations_and_still_gives_a_law() {
 #[test]
 fn a_ledger_of_a_later_lane_begins_with_start_up() {
     let mut script = Script::new();
-    script.records.retain(|record| !matches!(record, Record::Thread { .. }));
+    script.records.retain(|record| !matches!(record, Record::Track { .. }));
     let started = Ticks(1_000 + 10 * MS);
-    script.records.push(Record::Thread { lane: 3, name: "trainer".into(), started });
+    script.records.push(Record::Track { lane: 3, track: Track::thread("trainer"), started });
     let step = Event::Step { start: started, end: Ticks(started.0 + MS), samples: 1, loss: None };
     let begin = Event::FitBegin { fit: 0, at: started };
     script.records.extend([begin, step].map(|event| Record::Event { lane: 3, event }));

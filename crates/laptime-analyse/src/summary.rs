@@ -8,6 +8,7 @@ use crate::epoch::Epoch;
 use crate::fit::Fit;
 use crate::histogram::Histogram;
 use crate::lap_choice::chosen;
+use crate::outlook::steps_per_epoch;
 use crate::process::Process;
 use crate::report::{
     EpochSummary, EpochTimes, FitSummary, LapKind, MetricValue, SteadySteps, StepStatistics,
@@ -56,6 +57,7 @@ impl<'a> Standing<'a> {
             parameters: facts.parameters,
             epochs: fit.complete_epochs(),
             steps: fit.steps.sum.steps,
+            steps_per_epoch: steps_per_epoch(fit),
             planned_epochs: facts.epochs,
             planned_steps: facts.steps,
             plan_source: facts.plan_source.clone(),
@@ -286,6 +288,15 @@ fn epoch_times(fit: &Fit, timebase: &Timebase) -> EpochTimes {
 /// A count that nobody made is unknown, not zero.
 pub(crate) fn known(count: u64) -> Option<u64> {
     (count > 0).then_some(count)
+}
+
+/// An amount of the whole run by epoch; `None` unless all epochs are whole and of one fit, since a mean would mix
+/// what differs.
+pub(crate) fn per_epoch(amount: u64, trainings: &Trainings) -> Option<u64> {
+    let is_whole = |lap: &EpochSummary| lap.complete && lap.kind != LapKind::Window;
+    let alike = trainings.fits.len() == 1 && trainings.laps.iter().all(is_whole);
+    let epochs: u64 = trainings.laps.iter().map(|lap| lap.count).sum();
+    amount.checked_div(epochs).filter(|_| alike)
 }
 
 /// How much there was in a second; `None` where there was nothing.

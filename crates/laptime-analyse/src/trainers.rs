@@ -5,7 +5,7 @@ use laptime_core::{Role, Status, Ticks};
 use crate::death::counts;
 use crate::process::Process;
 use crate::ranks::Laps;
-use crate::report::{StepStatistics, TrainerSummary};
+use crate::report::{Together, TrainerSummary};
 use crate::summary::known;
 use crate::supervised::Supervised;
 
@@ -22,13 +22,15 @@ pub(crate) fn trainers(run: &Supervised<'_>, processes: &[Process]) -> Option<Ve
     (!summaries.is_empty()).then_some(summaries)
 }
 
-/// Makes the throughput of a run that of its trainers side by side.
-pub(crate) fn add_up(steps: &mut StepStatistics, trainers: &[TrainerSummary]) {
-    let together = || trainers.iter().filter(|one| one.side_by_side);
-    if together().count() > 1 {
-        steps.samples_per_s = together().map(|one| one.samples_per_s).sum();
-        steps.tokens_per_s = together().map(|one| one.tokens_per_s).sum();
-    }
+/// What the trainers side by side come to; `None` where one trained after another.
+pub(crate) fn trainers_together(trainers: &[TrainerSummary]) -> Option<Together> {
+    let side = || trainers.iter().filter(|one| one.side_by_side);
+    let together = Together {
+        trainers: side().count() as u64,
+        samples_per_s: side().map(|one| one.samples_per_s).sum(),
+        tokens_per_s: side().map(|one| one.tokens_per_s).sum(),
+    };
+    (together.trainers > 1).then_some(together)
 }
 
 fn summary(process: &Process, run: &Supervised<'_>) -> TrainerSummary {

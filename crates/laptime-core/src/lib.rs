@@ -15,6 +15,7 @@ mod run;
 mod stage;
 mod text;
 mod time;
+mod track;
 pub mod units;
 
 pub use counter::Counter;
@@ -34,3 +35,4 @@ pub use run::{Closing, Machine, RunMeta, Status, Trouble};
 pub use stage::{BUILT_IN_STAGES, FIRST_USER_STAGE, MAX_STAGES, StageId};
 pub use text::display_name;
 pub use time::{Anchor, Ticks, Timebase};
+pub use track::{Track, TrackKind};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Anchor, Closing, Event, FitFacts, LaneState, Sample, StageId, Status, Ticks, Trouble};
+use crate::{Anchor, Closing, Event, FitFacts, LaneState, Sample, StageId, Status, Ticks, Track, Trouble};
 
 /// One entry of a process' log.
 ///
@@ -19,12 +19,12 @@ pub enum Record {
         /// Its name as the user wrote it.
         name: String,
     },
-    /// A thread began recording on a lane.
-    Thread {
+    /// A track began on a lane.
+    Track {
         /// The lane's number, unique within the process.
         lane: u32,
-        /// The thread's name.
-        name: String,
+        /// What it is of.
+        track: Track,
         /// When.
         started: Ticks,
     },

@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
-use laptime_core::{Anchor, FitFacts, Record, StageId};
+use laptime_core::{Anchor, FitFacts, Record, StageId, Ticks, Track};
 use laptime_store::{LaneMemory, RING_LANES, RingHeader};
 
 use crate::clock::now;
 use crate::lane::Lane;
 use crate::span_cost::measure_span_cost_ns;
 
-/// Threads that can record at once; those beyond the ring's lanes lose up to 100 ms when killed.
+/// Tracks that can be recorded at once; those beyond the ring's lanes lose up to 100 ms when killed.
 const MAX_LANES: usize = 64;
 
 /// The generation while a recorder starts with the first record.
@@ -136,13 +136,13 @@ pub(crate) struct Shared {
     pub(crate) span_cost_ns: f64,
 }
 
-/// The lanes threads have.
+/// The lanes that tracks have.
 #[derive(Default)]
 pub(crate) struct Lanes {
     pub(crate) used: Vec<Lane>,
-    /// Lanes whose thread has ended; they are free once drained.
+    /// Lanes whose track has ended; they are free once drained.
     pub(crate) ended: Vec<Lane>,
-    /// Lanes outside the ring that no thread has.
+    /// Lanes outside the ring that no track has.
     spare: Vec<Lane>,
     private: usize,
     next_number: u32,
@@ -232,20 +232,31 @@ impl Shared {
     /// Gives the calling thread a lane.
     pub(crate) fn claim_lane(&self) -> Option<Lane> {
         let mut lanes = self.lanes();
-        let Some(lane) = self.free_lane(&mut lanes) else {
+        // The thread that starts the recorder has been running since the recorder's beginning.
+        let first = lanes.next_number == 0;
+        let started = if first { self.began.ticks } else { now() };
+        let background = if first { StageId::START_UP } else { StageId::UNACCOUNTED };
+        let thread = Track::thread(thread::current().name().unwrap_or("unnamed"));
+        let lane = self.claim(&mut lanes, thread, background, started);
+        if lane.is_none() {
             self.threads_not_recorded.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
+        }
+        lane
+    }
+
+    /// Gives a track beside the threads a lane; it has been there since the recorder's beginning.
+    pub(crate) fn claim_track(&self, track: &Track) -> Option<Lane> {
+        self.claim(&mut self.lanes(), track.clone(), StageId::UNACCOUNTED, self.began.ticks)
+    }
+
+    fn claim(&self, lanes: &mut Lanes, track: Track, background: StageId, started: Ticks) -> Option<Lane> {
+        let lane = self.free_lane(lanes)?;
         let number = lanes.next_number;
         lanes.next_number += 1;
-        // The thread that starts the recorder has been running since the recorder's beginning.
-        let started = if number == 0 { self.began.ticks } else { now() };
-        let background = if number == 0 { StageId::START_UP } else { StageId::UNACCOUNTED };
-        let name = thread::current().name().unwrap_or("unnamed").to_owned();
-        lane.0.claim(number, &name, started);
+        lane.0.claim(number, &track, started);
         lane.begin(background, started);
         lanes.used.push(lane);
-        self.note(Record::Thread { lane: number, name, started });
+        self.note(Record::Track { lane: number, track, started });
         Some(lane)
     }
 
@@ -264,14 +275,14 @@ impl Shared {
         Some(Lane(lane))
     }
 
-    /// The thread of this lane has ended: the flusher drains what it left and frees the lane.
-    pub(crate) fn thread_ended(&self, lane: Lane) {
+    /// The track of this lane has ended: the flusher drains what it left and frees the lane.
+    pub(crate) fn track_ended(&self, lane: Lane) {
         let mut lanes = self.lanes();
         lanes.used.retain(|used| !std::ptr::eq(used.0, lane.0));
         lanes.ended.push(lane);
     }
 
-    /// Frees a lane that was drained after its thread's end.
+    /// Frees a lane that was drained after its track's end.
     pub(crate) fn free(&self, lane: Lane) {
         lane.0.release();
         if !self.ring.as_ptr_range().contains(&std::ptr::from_ref(lane.0)) {

@@ -1,5 +1,6 @@
 //! What must stay true of a lane.
 
+use laptime_core::Track;
 use proptest::prelude::*;
 
 use super::*;
@@ -11,7 +12,7 @@ const BEGAN: Ticks = Ticks(1_000);
 
 fn lane() -> Lane {
     let lane = Lane(LaneMemory::leak_private().unwrap());
-    lane.0.claim(0, "test", BEGAN);
+    lane.0.claim(0, &Track::thread("test"), BEGAN);
     lane.begin(StageId::UNACCOUNTED, BEGAN);
     lane
 }

@@ -53,6 +53,7 @@ mod stage;
 mod start;
 mod stretch;
 mod thread_lane;
+mod track;
 mod training;
 mod trouble;
 mod worker;
@@ -69,7 +70,7 @@ pub use guard::guarded;
 pub use imports::{import_begins, imported};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;
-pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status};
+pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status, Ticks, Track, TrackKind};
 pub use mark::{MarkId, mark};
 pub use options::Options;
 pub use owned::{Owner, enter_owned, enter_unless_open, exit_owned, has_owned};
@@ -79,6 +80,7 @@ pub use rank::{Launch, rank_from_environment};
 pub use recorder::{FINISH_PATIENCE, Finished, Recorder};
 pub use session::{arm, finish, is_active, run_folder, run_to_join, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
+pub use track::TrackLog;
 pub use training::{
     Address, Call, MANUAL, Modes, ModuleKind, PassId, Request, Training, Update, is_inside, training,
     training_in_worker,

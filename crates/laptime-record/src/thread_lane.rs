@@ -30,7 +30,7 @@ impl Drop for LaneOwner {
         if let Some((owner, lane)) = self.lane.get()
             && let Some(recorder) = active().filter(|recorder| recorder.generation == owner)
         {
-            recorder.thread_ended(lane);
+            recorder.track_ended(lane);
         }
     }
 }

@@ -8,8 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use laptime_core::{Event, Gauge, LaneState, Record, StageId, Status, Trouble};
-use laptime_record::{FitFacts, Metric, Options, Recorder, count, enter_stage, measured, stage, stage_id};
+use laptime_core::{Event, Gauge, LaneState, Record, StageId, Status, Ticks, Track, TrackKind, Trouble};
+use laptime_record::{
+    FitFacts, Metric, Options, Recorder, count, enter_stage, measured, now, stage, stage_id,
+};
 use laptime_store::{LogName, RunReader, Unsaved};
 
 /// A process has one recorder at a time, so these tests take turns.
@@ -109,7 +111,7 @@ fn imports_before_and_after_the_recorders_start_are_separate_from_start_up() {
         .collect();
     assert_eq!((names.len(), names[0]), (20, "long"));
     let rate = laptime_core::Timebase::between(&began, &laptime_record::anchor()).unwrap();
-    let seconds = |stage| rate.seconds(laptime_core::Ticks(own(&records, stage)));
+    let seconds = |stage| rate.seconds(Ticks(own(&records, stage)));
     let imports = seconds(StageId::IMPORTS);
     assert!((0.0012..0.0016).contains(&imports), "{imports}");
     assert!(seconds(StageId::START_UP) >= 0.000_9, "{}", seconds(StageId::START_UP));
@@ -196,7 +198,7 @@ fn threads_come_and_go_and_every_span_is_counted_once() {
     }
     let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
     assert_eq!(spans(&records)[&stage_id("thread work")], 60_000);
-    let names = records.iter().filter(|record| matches!(record, Record::Thread { .. })).count();
+    let names = records.iter().filter(|record| matches!(record, Record::Track { .. })).count();
     assert_eq!(names, 61);
 }
 
@@ -358,9 +360,9 @@ fn marks_recorded_late_keep_their_time_and_their_order_and_the_ledger_closes() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     assert!(laptime_record::start(&options(folder.path())));
-    let before = laptime_record::now().0;
+    let before = now().0;
     let pass = laptime_record::mark();
-    let after = laptime_record::now().0;
+    let after = now().0;
     laptime_record::enter(StageId::FORWARD);
     laptime_record::exit(StageId::FORWARD);
     laptime_record::fit_begin(FitFacts::default(), Some(pass));
@@ -486,4 +488,51 @@ fn a_forked_child_of_a_session_joins_the_run_with_its_first_record_and_leaves_th
         assert!(matches!(&log[0], Record::Process(facts) if facts.parent == Some(std::process::id())));
         assert!(matches!(log.last(), Some(Record::Closed { .. })));
     }
+}
+
+#[test]
+fn a_track_has_its_own_spans_and_overlapping_work_counts_once() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    let device = Track { kind: TrackKind::Device, name: "cuda:0".into() };
+    let mut log = recorder.track(&device);
+    let began = now();
+    let at = |ticks: u64| Ticks(began.0 + ticks);
+    log.span(StageId::FORWARD, at(0), at(100));
+    log.span(StageId::BACKWARD, at(50), at(300));
+    log.span(StageId::OPTIMIZER, at(60), at(70));
+    drop(log);
+    let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
+    let lane = records.iter().find_map(|record| match record {
+        Record::Track { lane, track, .. } if *track == device => Some(*lane),
+        _ => None,
+    });
+    let own = |stage| {
+        let mut states = records.iter().filter_map(|record| match record {
+            Record::State(state) if Some(state.lane) == lane => Some(state),
+            _ => None,
+        });
+        let totals = states.next_back().unwrap().totals.iter().find(|total| total.stage == stage);
+        totals.map(|total| (total.own.0, total.count))
+    };
+    assert_eq!(own(StageId::FORWARD), Some((100, 1)));
+    assert_eq!(own(StageId::BACKWARD), Some((200, 1)));
+    assert_eq!(own(StageId::OPTIMIZER), None, "other streams were busy all that time");
+}
+
+#[test]
+fn a_track_that_outlives_its_recorder_is_silent() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    let mut log = recorder.track(&Track { kind: TrackKind::Device, name: "cuda:0".into() });
+    let run = recorder.finish(Status::Finished, None).run.unwrap();
+    let again = Recorder::start(&options(folder.path()));
+    log.span(StageId::FORWARD, Ticks(0), now());
+    drop(log);
+    drop(enter_stage(stage_id("after")));
+    let next = again.finish(Status::Finished, None).run.unwrap();
+    assert_eq!(spans(&read(&run)).get(&StageId::FORWARD), None);
+    assert_eq!(spans(&read(&next)).get(&StageId::FORWARD), None);
 }

@@ -1,11 +1,13 @@
-//! The lane of one thread as it lies in memory, shared or not: its stack, its totals and its ring of events.
+//! The lane of one track as it lies in memory, shared or not: its stack, its totals and its ring of events.
 
 #![expect(unsafe_code, reason = "mapping memory as a struct of atomics")]
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use laptime_core::{Event, LaneState, MAX_STAGES, OpenStage, StageId, StageTotal, Ticks};
+use laptime_core::{
+    Event, LaneState, MAX_STAGES, OpenStage, Record, StageId, StageTotal, Ticks, Track, TrackKind,
+};
 use memmap2::MmapRaw;
 
 use crate::entry::Entry;
@@ -40,7 +42,7 @@ pub struct TotalMemory {
     pub count: AtomicU64,
 }
 
-/// What one thread records into. Only that thread writes, except `tail`, which only the drain writes.
+/// What one track is recorded into. Only one thread writes, except `tail`, which only the drain writes.
 #[repr(C)]
 pub struct LaneMemory {
     /// Events put so far; stored after the entry it covers.
@@ -49,11 +51,13 @@ pub struct LaneMemory {
     /// Events drained so far; on a cache line of its own.
     pub tail: AtomicU64,
     _line_of_tail: [u64; 7],
-    /// The lane's number plus one; 0 while no thread has it.
+    /// The lane's number plus one; 0 while no track has it.
     pub number: AtomicU64,
-    /// The kernel's id of the thread that has it.
+    /// What the track is of, by its number.
+    kind: AtomicU64,
+    /// The kernel's id of the thread that it is of; 0 where it is of none.
     thread: AtomicU64,
-    /// When the thread began recording.
+    /// When the track began.
     pub started: AtomicU64,
     /// Open stages, the background included.
     pub depth: AtomicU64,
@@ -88,8 +92,8 @@ impl LaneMemory {
         Ok(unsafe { &*lane })
     }
 
-    /// Gives the lane to the calling thread.
-    pub fn claim(&self, number: u32, name: &str, started: Ticks) {
+    /// Gives the lane to a track, of the calling thread where it is a thread's.
+    pub fn claim(&self, number: u32, track: &Track, started: Ticks) {
         let fields = [&self.head, &self.tail, &self.depth, &self.absorber, &self.dropped, &self.unmatched];
         for field in fields {
             field.store(0, Ordering::Relaxed);
@@ -100,24 +104,28 @@ impl LaneMemory {
             total.count.store(0, Ordering::Relaxed);
         }
         self.started.store(started.0, Ordering::Relaxed);
-        let thread = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+        let thread = match track.kind {
+            TrackKind::Thread => rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs(),
+            _ => 0,
+        };
         self.thread.store(u64::from(thread), Ordering::Relaxed);
-        self.name.write(name);
+        self.kind.store(track.kind as u64, Ordering::Relaxed);
+        self.name.write(&track.name);
         self.number.store(u64::from(number) + 1, Ordering::Release);
     }
 
-    /// Takes the lane from a thread that has ended, once it is drained.
+    /// Takes the lane from a track that has ended, once it is drained.
     pub fn release(&self) {
         self.number.store(0, Ordering::Release);
     }
 
-    /// The lane's number; `None` while no thread has it.
+    /// The lane's number; `None` while no track has it.
     #[must_use]
     pub fn number(&self) -> Option<u32> {
         u32::try_from(self.number.load(Ordering::Acquire).checked_sub(1)?).ok()
     }
 
-    /// The kernel's id of the thread that has it.
+    /// The kernel's id of the thread that it is of; 0 where it is of none.
     #[must_use]
     pub fn thread(&self) -> u32 {
         self.thread.load(Ordering::Relaxed) as u32
@@ -133,10 +141,17 @@ impl LaneMemory {
         Some(frame.open_stage().stage)
     }
 
-    /// The thread's name.
+    /// The track that has it.
     #[must_use]
-    pub fn name(&self) -> String {
-        self.name.read().unwrap_or_default()
+    pub fn track(&self) -> Track {
+        let number = u16::try_from(self.kind.load(Ordering::Relaxed)).ok();
+        let kind = number.and_then(TrackKind::from_number).unwrap_or_default();
+        Track { kind, name: self.name.read().unwrap_or_default() }
+    }
+
+    /// What the log says of its track.
+    pub(crate) fn track_record(&self, lane: u32) -> Record {
+        Record::Track { lane, track: self.track(), started: Ticks(self.started.load(Ordering::Relaxed)) }
     }
 
     /// Events from number `from` on that are still there, and the number of the first of them.
@@ -224,15 +239,15 @@ mod tests {
     #[test]
     fn names_longer_than_their_place_are_cut_at_a_character() {
         let lane = LaneMemory::leak_private().unwrap();
-        lane.claim(3, &"ä".repeat(40), Ticks(7));
-        assert_eq!(lane.name(), "ä".repeat(32));
+        lane.claim(3, &Track::thread("ä".repeat(40)), Ticks(7));
+        assert_eq!(lane.track(), Track::thread("ä".repeat(32)));
         assert_eq!(lane.number(), Some(3));
     }
 
     #[test]
     fn time_is_booked_on_the_innermost_stage_unless_one_around_it_absorbs_it() {
         let lane = LaneMemory::leak_private().unwrap();
-        lane.claim(0, "main", Ticks(0));
+        lane.claim(0, &Track::thread("main"), Ticks(0));
         assert_eq!(lane.booked_stage(), None);
         for (at, stage) in [StageId::UNACCOUNTED, StageId::EVALUATE, StageId::FORWARD].iter().enumerate() {
             lane.frames[at].stage.store(u64::from(stage.0), Ordering::Relaxed);

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
-use laptime_core::{LaneState, ProcessFacts, Record, RunMeta, Status, Ticks, Trouble};
+use laptime_core::{LaneState, ProcessFacts, Record, RunMeta, Status, Trouble};
 
 use crate::block::{BlockScan, Scanned};
 use crate::error::StoreError;
@@ -142,7 +141,7 @@ pub(crate) struct LogReader {
     segment: u32,
     offset: u64,
     next_event: HashMap<u32, u64>,
-    threads: HashSet<u32>,
+    tracks: HashSet<u32>,
     process: Option<ProcessFacts>,
     closed: bool,
     damaged_bytes: u64,
@@ -213,7 +212,7 @@ impl LogReader {
                     sink(Record::Process(facts));
                 }
             }
-            Decoded::Record(Record::Thread { lane, .. }) if !self.threads.insert(lane) => {}
+            Decoded::Record(Record::Track { lane, .. }) if !self.tracks.insert(lane) => {}
             Decoded::Record(record) => {
                 self.closed |= matches!(record, Record::Closed { .. });
                 sink(record);
@@ -262,9 +261,8 @@ impl LogReader {
         }
         for memory in ring.lanes() {
             let Some(lane) = memory.number() else { continue };
-            if self.threads.insert(lane) {
-                let started = Ticks(memory.started.load(Ordering::Relaxed));
-                sink(Record::Thread { lane, name: memory.name(), started });
+            if self.tracks.insert(lane) {
+                sink(memory.track_record(lane));
             }
             let (first, events) = memory.events_from(self.next_event(lane));
             self.take_events(LaneEvents { lane, first, events }, sink);

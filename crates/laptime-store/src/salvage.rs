@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use laptime_core::{Record, Ticks};
+use laptime_core::Record;
 
 use crate::block::BlockKind;
 use crate::disk::RealDisk;
@@ -96,8 +95,7 @@ fn append_what_the_log_lacks(ring: &Ring, identity: &RingIdentity, log: &LogRead
     }
     for memory in ring.lanes() {
         let Some(lane) = memory.number() else { continue };
-        let started = Ticks(memory.started.load(Ordering::Relaxed));
-        writer.put(&Record::Thread { lane, name: memory.name(), started });
+        writer.put(&memory.track_record(lane));
         let (first, events) = memory.events_from(log.next_event(lane));
         writer.put_events(lane, first, &events);
         writer.put(&Record::State(ring.last_state(memory)));

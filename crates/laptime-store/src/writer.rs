@@ -24,7 +24,7 @@ pub struct LogWriter {
     run: PathBuf,
     log: LogName,
     kind: BlockKind,
-    /// What every segment repeats at its head: the process, names, threads, fits.
+    /// What every segment repeats at its head: the process, names, tracks, fits.
     head: Vec<Record>,
     payload: Vec<u8>,
     payload_events: u32,
@@ -137,7 +137,7 @@ impl LogWriter {
 
     fn remember_for_heads(&mut self, record: &Record) {
         match record {
-            Record::Process(_) | Record::Stage { .. } | Record::Thread { .. } => {
+            Record::Process(_) | Record::Stage { .. } | Record::Track { .. } => {
                 self.head.push(record.clone());
             }
             Record::Fit { fit, .. } => {

@@ -31,5 +31,6 @@
 
 pub use laptime_record::{
     Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, ProgramStart, Recorder, RunMeta,
-    Stage, StageGuard, StageId, Status, count, enter_stage, measured, now, stage, stage_id,
+    Stage, StageGuard, StageId, Status, Ticks, Track, TrackKind, TrackLog, count, enter_stage, measured, now,
+    stage, stage_id,
 };

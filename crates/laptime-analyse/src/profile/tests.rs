@@ -2,7 +2,7 @@
 
 use laptime_core::{
     CallNode, LaneState, ProcessFacts, ProfileCost, ProfileFacts, ProfileRecord, Record, RunMeta,
-    SampledFunction, SampledProcess, SampledThread, Sighting, StageId, Ticks,
+    SampledFunction, SampledProcess, SampledThread, Sighting, StageId, Ticks, Track,
 };
 
 use crate::Digest;
@@ -16,7 +16,7 @@ fn run() -> Digest {
     for (log, facts) in [trainer, worker].into_iter().enumerate() {
         let worker = facts.parent.is_some();
         digest.take_from(log, &Record::Process(facts));
-        let thread = Record::Thread { lane: 0, name: "main".into(), started: Ticks(1) };
+        let thread = Record::Track { lane: 0, track: Track::thread("main"), started: Ticks(1) };
         digest.take_from(log, &thread);
         if worker {
             digest.take_from(log, &Record::Stage { stage: StageId(32), name: "fetch".into() });
@@ -169,7 +169,7 @@ fn ranks_that_one_command_started_are_kept_apart() {
     let mut digest = run();
     let facts = ProcessFacts { pid: 12, pid_start: 1, rank: 1, ..ProcessFacts::default() };
     digest.take_from(2, &Record::Process(facts));
-    digest.take_from(2, &Record::Thread { lane: 0, name: "main".into(), started: Ticks(1) });
+    digest.take_from(2, &Record::Track { lane: 0, track: Track::thread("main"), started: Ticks(1) });
     let process = SampledProcess { process: 2, pid: 12, pid_start: 1, runtime: "Python 3.12".into() };
     record(&mut digest, &ProfileRecord::Process(process));
     let thread = SampledThread { thread: 4, process: 2, tid: 12, lane: Some(0) };

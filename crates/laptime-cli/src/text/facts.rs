@@ -1,7 +1,7 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-use laptime_analyse::{EpochSummary, ImportTime, LapKind, LedgerRow, Report, TargetSummary};
-use laptime_core::{Status, display_name};
+use laptime_analyse::{ImportTime, LedgerRow, Report, TargetSummary};
+use laptime_core::{Status, TrackKind, display_name};
 
 use super::fits::epoch_times;
 use super::shown;
@@ -22,7 +22,7 @@ const MOST_IMPORTS: usize = 4;
 const WORTH_NAMING: f64 = 0.02;
 
 /// Threads listed one by one.
-const MOST_THREADS: usize = 4;
+const MOST_TRACKS: usize = 4;
 
 /// All known facts of a run, one paragraph each.
 pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
@@ -37,7 +37,7 @@ pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
         ("data", Some(data(report))),
         ("memory", memory(report)),
         ("machine", machine(report)),
-        ("threads", threads(report)),
+        ("tracks", tracks(report)),
         ("workers", workers_line(report)),
         ("laptime", Some(own_cost(report))),
         ("law", report.law.as_ref().map(|law| display_name(&law.text))),
@@ -169,16 +169,13 @@ fn data(report: &Report) -> String {
     facts.join("; ")
 }
 
-/// Bytes an epoch where all epochs are whole and of one fit; else a mean would mix what differs.
 fn to_the_model(report: &Report) -> String {
-    let bytes = report.transfer.batch_bytes;
-    let epochs: u64 = report.epochs.iter().map(|lap| lap.count).sum();
-    let is_whole = |lap: &EpochSummary| lap.complete && lap.kind != LapKind::Window;
-    let alike = report.fits.len() == 1 && report.epochs.iter().all(is_whole);
-    if alike && epochs > 1 {
-        return format!("{} an epoch to the model", units::bytes(bytes / epochs));
+    let moved = &report.transfer;
+    // Of a single epoch that would be the same number twice.
+    match moved.batch_bytes_per_epoch.filter(|bytes| *bytes < moved.batch_bytes) {
+        Some(bytes) => format!("{} an epoch to the model", units::bytes(bytes)),
+        None => format!("{} to the model", units::bytes(moved.batch_bytes)),
     }
-    format!("{} to the model", units::bytes(bytes))
 }
 
 fn memory(report: &Report) -> Option<String> {
@@ -196,8 +193,7 @@ fn memory(report: &Report) -> Option<String> {
 fn machine(report: &Report) -> Option<String> {
     let (machine, cpus) = (&report.machine, report.run.cpus);
     let mut facts = Vec::new();
-    let busy =
-        machine.cpu_s.filter(|_| report.wall_s > 0.0).map(|cpu| units::three_digits(cpu / report.wall_s));
+    let busy = machine.busy_cpus.map(units::three_digits);
     facts.extend(busy.map(|busy| format!("{busy} of {} busy", units::counted(u64::from(cpus), "CPU"))));
     let others = machine.other_cpus.filter(|others| *others > f64::from(cpus) * MUCH_WAITING);
     facts.extend(others.map(|others| format!("other programs {}", units::three_digits(others))));
@@ -214,21 +210,19 @@ fn machine(report: &Report) -> Option<String> {
     (!facts.is_empty()).then(|| facts.join("; "))
 }
 
-/// What the other threads and the loader workers did most.
-fn threads(report: &Report) -> Option<String> {
-    let threads = report.threads.iter().map(|thread| thread_line(&shown(&thread.name), &thread.ledger));
-    let workers = report.workers.iter().flatten();
-    let workers = workers.map(|worker| thread_line(&format!("worker {}", worker.index), &worker.ledger));
-    let mut lines: Vec<String> = threads.chain(workers).collect();
-    if lines.len() > MOST_THREADS {
-        let more = lines.len() - MOST_THREADS;
-        lines.truncate(MOST_THREADS);
+/// What each of the other tracks is busy with most; devices have tables of their own.
+fn tracks(report: &Report) -> Option<String> {
+    let others = report.tracks.iter().filter(|track| track.kind != TrackKind::Device);
+    let mut lines: Vec<String> = others.map(|track| track_line(&shown(&track.name), &track.ledger)).collect();
+    if lines.len() > MOST_TRACKS {
+        let more = lines.len() - MOST_TRACKS;
+        lines.truncate(MOST_TRACKS);
         lines.push(format!("and {more} more (--json has all)"));
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn thread_line(name: &str, ledger: &[LedgerRow]) -> String {
+fn track_line(name: &str, ledger: &[LedgerRow]) -> String {
     let mut rows: Vec<&LedgerRow> = ledger.iter().filter(|row| row.seconds > 0.0).collect();
     rows.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let most =
@@ -242,10 +236,11 @@ fn own_cost(report: &Report) -> String {
     let (seconds, share) = (units::duration(cost.seconds), units::percent(cost.share));
     let spans = units::counted(cost.spans, "span");
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(cost.span_cost_ns.filter(|_| cost.spans > 0).map(|ns| {
-        let all = units::duration(cost.spans as f64 * ns * 1e-9);
-        format!("{all} for {spans} of {}", units::duration(ns * 1e-9))
-    }));
+    parts.extend(
+        cost.spans_s.zip(cost.span_cost_ns).filter(|_| cost.spans > 0).map(|(all, ns)| {
+            format!("{} for {spans} of {}", units::duration(all), units::duration(ns * 1e-9))
+        }),
+    );
     parts.extend(cost.flusher_cpu_s.map(|cpu| format!("{} to write the log", units::duration(cpu))));
     let uncounted = cost.span_cost_ns.is_none() && cost.spans > 0;
     parts.extend(uncounted.then(|| format!("{spans} not counted in")));

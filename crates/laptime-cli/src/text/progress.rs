@@ -91,12 +91,12 @@ fn counted_of(unit: &str, now: u64, planned: Option<u64>) -> String {
 /// The step within the epoch, as wide as the last one will be, so that the line does not jump.
 fn step_of(fit: &FitSummary, epoch: &EpochSummary) -> String {
     let now = units::count(epoch.steps);
-    match (fit.rows, fit.batch) {
-        (Some(rows), Some(batch)) if batch > 0 => {
-            let all = units::count(rows.div_ceil(batch).max(epoch.steps));
+    match fit.steps_per_epoch {
+        Some(steps) => {
+            let all = units::count(steps.max(epoch.steps));
             format!("step {now:>0$}/{all}", all.len())
         }
-        _ => format!("step {now}"),
+        None => format!("step {now}"),
     }
 }
 

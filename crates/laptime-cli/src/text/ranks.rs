@@ -55,7 +55,7 @@ pub(crate) fn ranks_text(report: &Report, style: &Style) -> String {
     });
     let trainers = report.trainers.as_deref().map(|trainers| {
         let rows: Vec<Row<'_>> = trainers.iter().map(Row::of_trainer).collect();
-        table_text("trainer", &rows, None, trainers_note(trainers), style)
+        table_text("trainer", &rows, None, trainers_note(report, trainers), style)
     });
     ranks.into_iter().chain(trainers).collect::<Vec<_>>().join("\n")
 }
@@ -135,36 +135,31 @@ fn cells(row: &Row<'_>, stages: &[&str], unit: &EpochUnit, decimals: usize) -> V
 
 /// What the ranks do together, and who holds the others up.
 fn ranks_note(report: &Report, ranks: &[RankSummary]) -> Vec<String> {
-    let rate: Option<f64> = ranks.iter().map(|rank| rank.samples_per_s).sum();
+    let rate = report.together.and_then(|together| together.samples_per_s);
     let together = rate.map(|rate| format!("together {}", units::rate(rate)));
     together.into_iter().chain(slowest(report, ranks)).collect()
 }
 
 /// What the trainers do together, and that some of them did not.
-fn trainers_note(trainers: &[TrainerSummary]) -> Vec<String> {
-    let side: Vec<&TrainerSummary> = trainers.iter().filter(|one| one.side_by_side).collect();
-    let rate: Option<f64> = side.iter().map(|one| one.samples_per_s).sum();
-    let tokens: Option<f64> = side.iter().map(|one| one.tokens_per_s).sum();
+fn trainers_note(report: &Report, trainers: &[TrainerSummary]) -> Vec<String> {
     let mut notes = vec!["named by process id".to_owned()];
-    if side.len() < 2 {
+    let Some(together) = report.together else {
         notes.push("one trained after another".to_owned());
         return notes;
-    }
-    let all = if side.len() < trainers.len() { format!("{} at a time", side.len()) } else { String::new() };
-    notes.extend(Some(all).filter(|all| !all.is_empty()));
-    notes.extend(throughput(rate, tokens).map(|rate| format!("together {rate}")));
+    };
+    let some = together.trainers < trainers.len() as u64;
+    notes.extend(some.then(|| format!("{} at a time", together.trainers)));
+    let rate = throughput(together.samples_per_s, together.tokens_per_s);
+    notes.extend(rate.map(|rate| format!("together {rate}")));
     notes
 }
 
 /// `slowest: rank 1, 25.0 ms of work a step, the others 10.0 ms`.
 fn slowest(report: &Report, ranks: &[RankSummary]) -> Option<String> {
     let number = report.slowest_rank?;
-    let most = ranks.iter().find(|rank| rank.rank == number)?.work_s?;
-    let others = ranks.iter().filter(|rank| rank.rank != number).filter_map(|rank| rank.work_s);
-    let others: Vec<f64> = others.collect();
-    let mean = others.iter().sum::<f64>() / others.len() as f64;
-    let (most, mean) = (units::duration(most), units::duration(mean));
-    Some(format!("slowest: rank {number}, {most} of work a step without communication, others {mean}"))
+    let most = units::duration(ranks.iter().find(|rank| rank.rank == number)?.work_s?);
+    let others = units::duration(report.others_work_s?);
+    Some(format!("slowest: rank {number}, {most} of work a step without communication, others {others}"))
 }
 
 #[cfg(test)]
@@ -193,7 +188,7 @@ mod tests {
         stages in s; named by process id; together 51,451 samples/s
         ");
         let mut report = sample::two_trainers();
-        report.trainers.as_mut().unwrap()[0].side_by_side = false;
+        report.together = None;
         assert!(ranks_text(&report, &Style::default()).contains("one trained after another"));
     }
 

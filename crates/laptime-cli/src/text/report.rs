@@ -1,7 +1,7 @@
 //! The whole report of a run, from its title to what to type next.
 
-use laptime_analyse::{Finding, FitSummary, Report, Warning};
-use laptime_core::{Status, Trouble};
+use laptime_analyse::{Finding, FitSummary, Report, TrackSummary, Warning};
+use laptime_core::{Status, TrackKind, Trouble};
 
 use super::deaths::death_lines;
 use super::epochs::epochs_text;
@@ -141,9 +141,12 @@ fn started(rfc3339: &str) -> String {
 }
 
 fn device_ledger(report: &Report, style: &Style) -> String {
-    let Some(rows) = &report.device_ledger else { return String::new() };
-    let head = style.paint("on the device", Emphasis::Bold);
-    format!("{head}\n{}", ledger_text(rows, report.wall_s, style))
+    let devices = report.tracks.iter().filter(|track| track.kind == TrackKind::Device);
+    let table = |track: &TrackSummary| {
+        let head = style.paint(&format!("on {}", shown(&track.name)), Emphasis::Bold);
+        format!("{head}\n{}", ledger_text(&track.ledger, track.wall_s, style))
+    };
+    devices.map(table).collect()
 }
 
 /// Before the verdict, which is to be read with them in mind.

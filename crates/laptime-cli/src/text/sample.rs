@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use laptime_analyse::scaling::Model;
 use laptime_analyse::*;
-use laptime_core::{Status, Trouble};
+use laptime_core::{Status, TrackKind, Trouble};
 
 /// Seconds of the stages of one step, in the order of the ledger.
 const STEP: [(&str, f64); 6] = [
@@ -32,8 +32,11 @@ pub(crate) fn nothing() -> Report {
         trainers: None,
         ranks: None,
         slowest_rank: None,
+        others_work_s: None,
+        together: None,
+        loading: None,
         workers: None,
-        threads: Vec::new(),
+        tracks: Vec::new(),
         memory: Memory::default(),
         transfer: Transfer::default(),
         machine: MachineUse::default(),
@@ -60,6 +63,7 @@ pub(crate) fn trained(epochs: u32, steps: u64) -> Report {
     report.fits = vec![fit(0, 100_000, u64::from(epochs))];
     report.epochs = (0..epochs).map(|index| epoch(0, index, steps)).collect();
     settle(&mut report);
+    report.transfer.batch_bytes_per_epoch = None;
     report.steps = Some(StepStatistics {
         count: steps * u64::from(epochs),
         mean_s: 1.21e-3,
@@ -81,6 +85,7 @@ pub(crate) fn killed() -> Report {
     (last.complete, last.evaluate_s) = (false, 0.0);
     last.metrics.clear();
     settle(&mut report);
+    report.transfer.batch_bytes_per_epoch = None;
     (report.fits[0].epochs, report.fits[0].planned_epochs) = (1, Some(3));
     report.deaths = vec![death()];
     report.open_stages = report.deaths[0].open_stages.clone();
@@ -96,12 +101,13 @@ pub(crate) fn by_steps() -> Report {
     let mut report = trained(5, 1000);
     report.run.name = "gpt".to_owned();
     let fit = &mut report.fits[0];
-    (fit.rows, fit.batch, fit.label) = (None, None, "GPT".to_owned());
+    (fit.rows, fit.batch, fit.steps_per_epoch, fit.label) = (None, None, None, "GPT".to_owned());
     (fit.epochs, fit.planned_epochs, fit.epoch_s) = (0, None, EpochTimes::default());
     (fit.steps, fit.planned_steps) = (4200, Some(5000));
     report.epochs[4] = epoch(0, 4, 200);
     (report.epochs[4].first_step, report.epochs[4].evaluate_s) = (4000, 0.0);
     report.epochs[4].complete = false;
+    report.transfer.batch_bytes_per_epoch = None;
     for lap in &mut report.epochs {
         lap.kind = LapKind::Window;
         (lap.samples, lap.samples_per_s) = (None, None);
@@ -109,6 +115,7 @@ pub(crate) fn by_steps() -> Report {
             (Some(lap.steps * 4096), Some(lap.steps as f64 * 4096.0 / lap.wall_s));
     }
     settle(&mut report);
+    report.transfer.batch_bytes_per_epoch = None;
     import(&mut report);
     if let Some(steps) = &mut report.steps {
         (steps.count, steps.samples_per_s, steps.tokens_per_s) = (4200, None, Some(3_385_123.0));
@@ -163,6 +170,7 @@ pub(crate) fn several() -> Report {
         report.epochs.extend((0..3).map(|at| epoch(index, at, rows / 32)));
     }
     settle(&mut report);
+    report.transfer.batch_bytes_per_epoch = None;
     let estimate = |mean: f64, by: f64| Estimate { mean, low: mean - by, high: mean + by, level: 0.95 };
     report.law = Some(Law {
         x: "rows".to_owned(),
@@ -189,7 +197,15 @@ pub(crate) fn with_workers() -> Report {
         row("collate", 9.0, 0.1, 1000),
         row("idle", 1.0, 0.0, 0),
     ];
-    report.workers = Some((0..6).map(|index| WorkerSummary { index, ledger: ledger.clone() }).collect());
+    with_tracks(&mut report, TrackKind::Worker, 6, &ledger);
+    report.loading = Some(LoadingSummary {
+        workers: 2,
+        batches: 6_000,
+        fetch_s: 0.109,
+        dataset_s: 0.071,
+        transform_s: Some(0.038),
+        collate_s: 9e-3,
+    });
     report
 }
 
@@ -216,6 +232,8 @@ pub(crate) fn two_ranks() -> Report {
     };
     report.ranks = Some(vec![rank(0, 1.0), rank(1, 1.4)]);
     report.slowest_rank = Some(1);
+    report.others_work_s = Some(1.21e-3);
+    report.together = Some(Together { trainers: 2, samples_per_s: Some(26_446.0), tokens_per_s: None });
     report
 }
 
@@ -236,6 +254,7 @@ pub(crate) fn two_trainers() -> Report {
         side_by_side: true,
     };
     report.trainers = Some(vec![trainer(4711, 26_446.0), trainer(4712, 25_005.0)]);
+    report.together = Some(Together { trainers: 2, samples_per_s: Some(51_451.0), tokens_per_s: None });
     if let Some(steps) = &mut report.steps {
         steps.samples_per_s = Some(51_451.0);
     }
@@ -265,17 +284,33 @@ pub(crate) fn odd() -> Report {
     }
     report.epochs[1].wall_s = f64::NAN;
     report.ledger.push(row("a_stage_of_the_user_with_a_long_name", 0.9, f64::NAN, 3));
-    report.device_ledger = Some(report.ledger.clone());
-    report.workers =
-        Some((0..9).map(|index| WorkerSummary { index, ledger: report.ledger.clone() }).collect());
-    report.threads =
-        vec![ThreadSummary { name: "loader".to_owned(), wall_s: 1.0, ledger: report.ledger.clone() }];
+    let ledger = report.ledger.clone();
+    with_tracks(&mut report, TrackKind::Thread, 1, &ledger);
+    with_tracks(&mut report, TrackKind::Device, 2, &ledger);
+    with_tracks(&mut report, TrackKind::Worker, 9, &ledger);
     report.machine.throttled_s = Some(1.2);
     report.machine.cpu_pressure = Some(0.23);
     report.machine.peak_load = Some(17.0);
     report.memory.swapped_bytes = Some(1 << 30);
     report.memory.major_faults = Some(1);
     report
+}
+
+/// Some tracks of one kind, alike.
+fn with_tracks(report: &mut Report, kind: TrackKind, number: u32, ledger: &[LedgerRow]) {
+    let (wall_s, ledger) = (1.0, ledger.to_vec());
+    let name = |index| match kind {
+        TrackKind::Thread => "loader".to_owned(),
+        TrackKind::Device => format!("cuda:{index}"),
+        TrackKind::Communication => "between ranks".to_owned(),
+        TrackKind::Worker => format!("worker {index}"),
+    };
+    let track = |index| TrackSummary { kind, name: name(index), wall_s, ledger: ledger.clone() };
+    report.tracks.extend((0..number).map(track));
+    if kind == TrackKind::Worker {
+        let worker = |index| WorkerSummary { index, wall_s, ledger: ledger.clone() };
+        report.workers = Some((0..number).map(worker).collect());
+    }
 }
 
 /// Every kind of sample, by what it shows.
@@ -347,6 +382,7 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
         parameters: Some(769),
         epochs,
         steps: rows / 32 * epochs,
+        steps_per_epoch: Some(rows.div_ceil(32)),
         planned_epochs: Some(epochs),
         planned_steps: None,
         plan_source: None,
@@ -444,13 +480,15 @@ fn settle(report: &mut Report) {
 fn facts(report: &mut Report) {
     report.memory.peak_rss_bytes = Some(117_440_512);
     report.transfer.batch_bytes = 4_400_000 * report.epochs.len() as u64;
+    report.transfer.batch_bytes_per_epoch = Some(4_400_000);
     report.transfer.storage_read_bytes = Some(0);
-    report.machine.cpu_s = Some(report.wall_s * 1.02);
+    (report.machine.cpu_s, report.machine.busy_cpus) = (Some(report.wall_s * 1.02), Some(1.02));
     report.overhead = Overhead {
         seconds: 1.4e-3,
         share: 1.4e-3 / report.wall_s,
         spans: 56_262,
         span_cost_ns: Some(19.2),
+        spans_s: Some(1.08e-3),
         flusher_cpu_s: Some(3.2e-4),
     };
     report.findings = vec![

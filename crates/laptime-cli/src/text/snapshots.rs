@@ -89,7 +89,7 @@ fn a_run_without_epochs_has_windows_of_steps_for_laps() {
     imports     slowest torch 161 ms, numpy 29.0 ms
     data        21.0 MiB to the model; 0 B read from storage
     memory      peak 112 MiB
-    machine     1.17 of 2 CPUs busy
+    machine     1.02 of 2 CPUs busy
     laptime     its own cost 1.40 ms, 0.02 % of the time: 1.08 ms for 56,262 spans
                 of 19.2 ns, 320 us to write the log
 
@@ -173,7 +173,7 @@ fn a_killed_run_says_where_it_died_and_what_is_missing() {
         step time   mean 1.21 ms   median 1.19 ms   p95 1.48 ms   26,446 samples/s
         data        8.4 MiB to the model; 0 B read from storage
         memory      peak 112 MiB
-        machine     1.47 of 2 CPUs busy
+        machine     1.02 of 2 CPUs busy
         laptime     its own cost 1.40 ms, 0.02 % of the time: 1.08 ms for 56,262 spans
                     of 19.2 ns, 320 us to write the log
 
@@ -252,7 +252,7 @@ fn several_fits_and_their_law() {
         step time   mean 1.21 ms   median 1.19 ms   p95 1.48 ms   26,446 samples/s
         data        12.6 MiB to the model; 0 B read from storage
         memory      peak 112 MiB
-        machine     0.919 of 2 CPUs busy
+        machine     1.02 of 2 CPUs busy
         laptime     its own cost 1.40 ms, 0.01 % of the time: 1.08 ms for 56,262 spans
                     of 19.2 ns, 320 us to write the log
         law         epoch time = 900 us + 37.4 us × rows   (95 %: 37.1–37.7 us)
@@ -387,7 +387,7 @@ fn a_narrow_terminal_folds_stages_and_names_what_it_leaves_out() {
         data        8.4 MiB to the model; 0 B
                     read from storage
         memory      peak 112 MiB
-        machine     1.47 of 2 CPUs busy
+        machine     1.02 of 2 CPUs busy
         laptime     its own cost 1.40 ms, 0.02 %
                     of the time: 1.08 ms for
                     56,262 spans of 19.2 ns,

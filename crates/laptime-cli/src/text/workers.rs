@@ -1,45 +1,28 @@
 //! What the loader's worker processes did.
 
-use laptime_analyse::{LedgerRow, Report};
+use laptime_analyse::Report;
 
 use super::units;
 use super::words::stage_name;
 
 /// `inside the 2 loader workers, per batch: fetch 109 ms (dataset 71.0 ms, transform 38.0 ms), collate 9.00 ms`.
-///
-/// Each worker's time without what it loads in: `fetch` is the dataset's own time and its transforms'.
 pub(crate) fn loader_line(report: &Report) -> Option<String> {
-    let batches = of_stage(report, "fetch").map(|row| row.count).sum::<u64>();
-    let each = |stage: &str| of_stage(report, stage).map(|row| row.seconds).sum::<f64>() / batches as f64;
-    let (dataset, transform, collate) = (each("fetch"), each("transform"), each("collate"));
-    let known = of_stage(report, "transform").next().is_some();
-    let parts = match known {
-        true => format!(" (dataset {}, transform {})", units::duration(dataset), units::duration(transform)),
-        false => String::new(),
-    };
-    let (fetch, collate) = (units::duration(dataset + transform), units::duration(collate));
-    let workers = match at_once(report) {
+    let loading = report.loading.as_ref()?;
+    let [fetch, dataset, collate] =
+        [loading.fetch_s, loading.dataset_s, loading.collate_s].map(units::duration);
+    let parts = loading.transform_s.map_or_else(String::new, |transform| {
+        format!(" (dataset {dataset}, transform {})", units::duration(transform))
+    });
+    let workers = match loading.workers {
         1 => "loader worker".to_owned(),
         number => units::counted(number, "loader worker"),
     };
-    (batches > 0).then(|| format!("inside the {workers}, per batch: fetch {fetch}{parts}, collate {collate}"))
+    Some(format!("inside the {workers}, per batch: fetch {fetch}{parts}, collate {collate}"))
 }
 
 /// The loader's line, else every stage by its mean exclusive time.
 pub(crate) fn workers_line(report: &Report) -> Option<String> {
     loader_line(report).or_else(|| stages_line(report))
-}
-
-/// Workers that load at once: a loader starts them anew for each pass, unless they persist.
-fn at_once(report: &Report) -> u64 {
-    let set = report.fits.iter().filter_map(|fit| fit.workers);
-    let all = report.workers.as_ref().map_or(0, |workers| workers.len() as u64);
-    set.max().filter(|set| (1..=all).contains(set)).unwrap_or(all)
-}
-
-fn of_stage<'a>(report: &'a Report, stage: &'a str) -> impl Iterator<Item = &'a LedgerRow> {
-    let rows = report.workers.iter().flatten().flat_map(|worker| &worker.ledger);
-    rows.filter(move |row| row.stage == stage && row.count > 0)
 }
 
 fn stages_line(report: &Report) -> Option<String> {
@@ -71,6 +54,7 @@ mod tests {
     #[test]
     fn what_happened_once_is_not_said_to_have_happened_one_times() {
         let mut report = sample::with_workers();
+        report.loading = None;
         let workers = report.workers.as_mut().unwrap();
         workers.truncate(1);
         workers[0].ledger.retain(|row| row.stage != "fetch");

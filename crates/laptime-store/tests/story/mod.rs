@@ -4,7 +4,7 @@ use std::path::Path;
 
 use laptime_core::{
     Anchor, Closing, Counter, Event, FitFacts, Gauge, LaneState, Metric, OpenStage, ProcessFacts, Record,
-    RunMeta, Sample, StageId, StageTotal, Status, Ticks, Trouble,
+    RunMeta, Sample, StageId, StageTotal, Status, Ticks, Track, TrackKind, Trouble,
 };
 use laptime_store::{LogWriter, RealDisk, RunReader};
 
@@ -33,7 +33,7 @@ pub(crate) fn records() -> Vec<Record> {
         }),
         Record::Anchor(anchor(1)),
         Record::Stage { stage: StageId(32), name: "augment \u{1f3c1}".into() },
-        Record::Thread { lane: 0, name: "main".into(), started: Ticks(1_000) },
+        Record::Track { lane: 0, track: Track::thread("main"), started: Ticks(1_000) },
         Record::Fit {
             fit: 0,
             facts: Box::new(FitFacts {
@@ -114,12 +114,23 @@ fn events_of_version_2() -> Vec<Event> {
     ]
 }
 
+/// What version 3 has that version 2 had not.
+fn records_of_version_3() -> Vec<Record> {
+    let kinds = TrackKind::ALL.into_iter().filter(|kind| *kind != TrackKind::Thread);
+    let track = |(lane, kind)| Record::Track {
+        lane,
+        track: Track { kind, name: format!("track {lane}") },
+        started: Ticks(1_000),
+    };
+    (1..).zip(kinds).map(track).collect()
+}
+
 pub(crate) fn closed() -> Record {
     let closing = Closing { status: Status::Finished, message: None, spans: 3, span_cost_ns: 19.5 };
     Record::Closed { at: Ticks(9_500), closing }
 }
 
-/// Writes the story into a run's folder: five blocks.
+/// Writes the story into a run's folder: six blocks.
 pub(crate) fn write(run: &Path) {
     let meta = RunMeta { id: "20260922T002640Z-0badcafe".into(), name: "story".into(), ..RunMeta::default() };
     std::fs::create_dir_all(run).unwrap();
@@ -136,13 +147,24 @@ pub(crate) fn write(run: &Path) {
     records_of_version_2().iter().for_each(|record| writer.put(record));
     writer.put_events(0, events().len() as u64, &events_of_version_2());
     writer.flush(&anchor(5));
-    writer.put(&closed());
+    records_of_version_3().iter().for_each(|record| writer.put(record));
     writer.flush(&anchor(6));
+    writer.put(&closed());
+    writer.flush(&anchor(7));
     assert!(writer.into_unsaved().is_none());
 }
 
 /// Everything the story's log says, in order.
 pub(crate) fn expected() -> Vec<Record> {
+    let mut all = expected_of_version_2();
+    let closed = all.pop();
+    all.extend(records_of_version_3());
+    all.extend(closed);
+    all
+}
+
+/// Everything it said in version 2.
+pub(crate) fn expected_of_version_2() -> Vec<Record> {
     let mut all = expected_of_version_1();
     let closed = all.pop();
     all.extend(records_of_version_2());
