@@ -6,7 +6,7 @@ mod laptime;
 
 use std::process::Stdio;
 
-use laptime::{assert_claimed, assert_closes, fixtures, json, run, write_epochs};
+use laptime::{assert_claimed, assert_closes, copied, fixtures, json, run, write_epochs};
 use serde_json::Value;
 
 fn shown(words: &str) -> String {
@@ -36,15 +36,42 @@ fn a_failed_training_says_why() {
 }
 
 #[test]
-fn a_run_is_found_by_the_beginning_of_its_id_and_the_latest_without_one() {
-    assert_eq!(shown("f3ad"), shown("demo"));
-    assert_eq!(shown("20261115T104746Z-f3ad63bb"), shown("demo"));
-    assert_eq!(shown(""), shown("killed"));
+fn a_pytorch_training_has_its_workers_evaluation_and_checkpoints() {
+    insta::assert_snapshot!(shown("pytorch"));
+}
+
+#[test]
+fn a_keras_training_has_its_validation() {
+    insta::assert_snapshot!(shown("keras"));
+}
+
+#[test]
+fn two_ranks_have_a_row_each() {
+    insta::assert_snapshot!(shown("two_ranks"));
+}
+
+#[test]
+fn a_run_is_found_by_its_name_its_id_or_the_beginning_of_it_and_the_latest_without_one() {
+    let folder = copied();
+    let shown = |words: &str| run(folder.path(), &format!("report {words}")).out;
+    let demo = shown("demo");
+    assert!(demo.contains("run kept in .laptime/20261115T104746Z-f3ad63bb"), "{demo}");
+    assert_eq!(shown("f3ad"), demo);
+    assert_eq!(shown("20261115T104746Z-f3ad63bb"), demo);
+    assert_eq!(shown(""), shown("two_ranks"));
+    let several = run(folder.path(), "report 20261115T104749Z");
+    assert_eq!((several.code, several.out.as_str()), (Some(2), ""));
+    insta::assert_snapshot!(several.err, @r"
+    error: could not report on `20261115T104749Z`
+      because: `20261115T104749Z` could be 20261115T104749Z-f1363edf or
+        20261115T104749Z-4e9f498d or 20261115T104749Z-f0dda030
+      hint: give more of its id; `laptime runs` lists them
+    ");
 }
 
 #[test]
 fn every_recorded_run_closes_and_has_the_fields_users_rely_on() {
-    for name in ["demo", "sizes", "killed", "failed"] {
+    for name in ["demo", "sizes", "killed", "failed", "pytorch", "keras", "two_ranks"] {
         let report = json(&run(&fixtures(), &format!("report --dir . --json {name}")));
         assert_eq!(report["schema"], "laptime.report/1");
         assert_closes(&report);
@@ -87,12 +114,6 @@ fn what_cannot_be_shown_says_why_and_what_to_type() {
     error: could not report on `nothing`
       because: no run is called `nothing`
       hint: `laptime runs` lists them
-    ");
-    insta::assert_snapshot!(refused("report --dir . 20261115T104749Z"), @r"
-    error: could not report on `20261115T104749Z`
-      because: `20261115T104749Z` could be 20261115T104749Z-f1363edf or
-        20261115T104749Z-4e9f498d or 20261115T104749Z-f0dda030
-      hint: give more of its id; `laptime runs` lists them
     ");
     insta::assert_snapshot!(refused("report --dir ./nowhere"), @r"
     error: could not report on the latest run

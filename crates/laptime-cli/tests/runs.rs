@@ -7,20 +7,10 @@ mod laptime;
 use std::fs;
 use std::path::Path;
 
-use laptime::{fixtures, json, run};
+use laptime::{copied, fixtures, json, run};
 
-/// A copy of the recorded runs, to be changed.
-fn copied() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(fixtures()).unwrap().flatten() {
-        let to = folder.path().join(".laptime").join(entry.file_name());
-        fs::create_dir_all(&to).unwrap();
-        for file in fs::read_dir(entry.path()).unwrap().flatten() {
-            fs::copy(file.path(), to.join(file.file_name())).unwrap();
-        }
-    }
-    folder
-}
+/// The recorded runs, oldest first.
+const ALL: [&str; 7] = ["demo", "sizes", "failed", "killed", "pytorch", "keras", "two_ranks"];
 
 fn names(folder: &Path) -> Vec<String> {
     let list = json(&run(folder, "runs --json"));
@@ -48,12 +38,13 @@ fn an_empty_folder_says_what_to_type() {
 #[test]
 fn runs_are_removed_by_name_or_all_that_failed_or_all() {
     let folder = copied();
-    assert_eq!(names(folder.path()), ["demo", "sizes", "failed", "killed"]);
+    assert_eq!(names(folder.path()), ALL);
     let said = run(folder.path(), "runs remove sizes");
     assert_eq!(said.out, "removed 20261115T104749Z-f1363edf\n");
-    assert_eq!(names(folder.path()), ["demo", "failed", "killed"]);
+    assert_eq!(names(folder.path()), ["demo", "failed", "killed", "pytorch", "keras", "two_ranks"]);
     run(folder.path(), "runs remove --failed");
-    assert_eq!(names(folder.path()), ["demo"]);
+    assert_eq!(names(folder.path()), ["demo", "pytorch", "keras", "two_ranks"]);
+    run(folder.path(), "runs remove keras two_ranks pytorch");
     let latest = fs::read_link(folder.path().join(".laptime/latest")).unwrap();
     assert_eq!(latest.to_str(), Some("20261115T104746Z-f3ad63bb"));
     run(folder.path(), "runs remove --all");
@@ -65,7 +56,7 @@ fn one_unknown_name_removes_nothing() {
     let folder = copied();
     let said = run(folder.path(), "runs remove demo nothing");
     assert_eq!(said.code, Some(2));
-    assert_eq!(names(folder.path()).len(), 4);
+    assert_eq!(names(folder.path()), ALL);
 }
 
 #[test]
@@ -76,5 +67,5 @@ fn names_are_never_paths() {
         assert_eq!(run(folder.path(), &format!("runs remove {name}")).code, Some(2), "{name}");
     }
     assert!(folder.path().join("precious").exists());
-    assert_eq!(names(folder.path()).len(), 4);
+    assert_eq!(names(folder.path()), ALL);
 }

@@ -48,6 +48,22 @@ pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/runs").canonicalize().unwrap()
 }
 
+/// A copy of the recorded runs where runs are kept, each in a folder named by its id.
+#[allow(dead_code, reason = "not every test file changes them")]
+pub(crate) fn copied() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for run in std::fs::read_dir(fixtures()).unwrap().flatten() {
+        let text = std::fs::read(run.path().join("run.json")).unwrap();
+        let id = serde_json::from_slice::<RunMeta>(&text).unwrap().id;
+        let to = folder.path().join(".laptime").join(id);
+        std::fs::create_dir_all(&to).unwrap();
+        for file in std::fs::read_dir(run.path()).unwrap().flatten() {
+            std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+        }
+    }
+    folder
+}
+
 /// The ledger adds up to the wall time.
 #[allow(dead_code, reason = "not every test file has a ledger")]
 pub(crate) fn assert_closes(report: &serde_json::Value) {

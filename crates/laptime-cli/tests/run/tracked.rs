@@ -1,7 +1,7 @@
 //! A process under test on pipes: what it says is waited for, never slept for.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 pub(crate) struct Tracked {
@@ -10,8 +10,22 @@ pub(crate) struct Tracked {
     output: BufReader<ChildStdout>,
 }
 
+/// Whoever was started in the background of a script, or with `nohup`, ignores these, and so would its children.
+fn default_signals(command: &mut Command) {
+    let reset = || {
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+            // SAFETY: a call that is allowed between fork and exec.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: as above.
+    unsafe { command.pre_exec(reset) };
+}
+
 impl Tracked {
     pub(crate) fn start(mut command: Command) -> Self {
+        default_signals(&mut command);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, input, output }
