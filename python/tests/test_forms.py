@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Iterator
+from pathlib import Path
 
 import laptime
 import pytest
@@ -62,6 +64,15 @@ def test_an_uncaught_exception_is_what_the_run_says(script: Script) -> None:
     assert done.err.count("Traceback") == 1
 
 
+@pytest.fixture
+def recording(tmp_path: Path) -> Iterator[None]:
+    """Stages of this process go into a folder of the test's own."""
+    laptime.init(dir=tmp_path, quiet=True)
+    yield
+    laptime.finish()
+
+
+@pytest.mark.usefixtures("recording")
 def test_a_decorated_function_is_like_the_function() -> None:
     def function(a: int, *, b: str = "x") -> str:
         """Says something."""
@@ -85,6 +96,7 @@ def module_level(x: int) -> int:
     return x + 1
 
 
+@pytest.mark.usefixtures("recording")
 def test_methods_bind_and_names_survive_a_pickle() -> None:
     class Model:
         @laptime.stage("method")
