@@ -6,10 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+# What the tests themselves record, such as a decorated function that they call, is nobody's run.
+NOBODYS = tempfile.TemporaryDirectory(prefix="laptime-tests-")
+os.environ |= {"LAPTIME_DIR": NOBODYS.name, "LAPTIME_QUIET": "1"}
 
 import laptime
 import pytest

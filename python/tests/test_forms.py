@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from collections.abc import Iterator
-from pathlib import Path
 
 import laptime
 import pytest
@@ -64,15 +62,6 @@ def test_an_uncaught_exception_is_what_the_run_says(script: Script) -> None:
     assert done.err.count("Traceback") == 1
 
 
-@pytest.fixture
-def recording(tmp_path: Path) -> Iterator[None]:
-    """Stages of this process go into a folder of the test's own."""
-    laptime.init(dir=tmp_path, quiet=True)
-    yield
-    laptime.finish()
-
-
-@pytest.mark.usefixtures("recording")
 def test_a_decorated_function_is_like_the_function() -> None:
     def function(a: int, *, b: str = "x") -> str:
         """Says something."""
@@ -96,7 +85,6 @@ def module_level(x: int) -> int:
     return x + 1
 
 
-@pytest.mark.usefixtures("recording")
 def test_methods_bind_and_names_survive_a_pickle() -> None:
     class Model:
         @laptime.stage("method")
@@ -266,8 +254,9 @@ def test_threads_have_ledgers_of_their_own(script: Script) -> None:
         [thread.join() for thread in threads]
         """
     )
-    threads = done.run.to_dict()["threads"]
-    rows = [row for thread in threads for row in thread["ledger"]] + done.run.ledger
+    tracks = done.run.to_dict()["tracks"]
+    assert [track["kind"] for track in tracks] == ["thread"] * 4
+    rows = [row for track in tracks for row in track["ledger"]] + done.run.ledger
     assert sum(row["count"] for row in rows if row["stage"] == "work") == 5000
     assert closes(done.run)
 
