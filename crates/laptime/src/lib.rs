@@ -29,8 +29,13 @@
 //! # std::fs::remove_dir_all(folder).ok();
 //! ```
 
+#[cfg(feature = "tracing")]
+mod tracing_layer;
+
 pub use laptime_record::{
-    Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, ProgramStart, Recorder, RunMeta,
+    BatchLog, Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, ProgramStart, Recorder, RunMeta,
     Stage, StageGuard, StageId, Status, Ticks, Track, TrackKind, TrackLog, count, enter_stage, measured, now,
     stage, stage_id,
 };
+#[cfg(feature = "tracing")]
+pub use tracing_layer::TracingLayer;
