@@ -8,7 +8,7 @@ use crate::{ModelSpec, Recipe, TrainError, Weights};
 
 /// Something that can train the reference models: a framework on a device.
 pub trait Engine {
-    /// The name and version that results are labelled with, such as `burn 0.22.1 flex`.
+    /// The name and version that results are labelled with, such as `laptime cpu AVX-512`.
     fn name(&self) -> String;
 
     /// Threads it computes with, the calling one included.
@@ -34,6 +34,9 @@ pub trait Model {
     /// Writes weights and the optimizer's state into a folder, which it makes.
     fn write_checkpoint(&self, folder: &Path) -> Result<(), TrainError>;
 
+    /// Goes on from what was written by a model of the same spec and optimizer.
+    fn read_checkpoint(&mut self, folder: &Path) -> Result<(), TrainError>;
+
     /// Numbers the model learns.
     fn parameters(&self) -> u64;
 }
@@ -45,13 +48,4 @@ pub struct StepResult {
     pub loss: f64,
     /// Share of right answers, one a row or one a token; `None` for a model that does not classify.
     pub accuracy: Option<f64>,
-}
-
-impl StepResult {
-    /// The result of several batches together, each with its share of the rows.
-    pub(crate) fn mean(parts: &[(f64, Self)]) -> Self {
-        let loss = parts.iter().map(|(share, part)| share * part.loss).sum();
-        let accuracy = parts.iter().map(|(share, part)| Some(share * part.accuracy?)).sum();
-        Self { loss, accuracy }
-    }
 }

@@ -8,8 +8,8 @@ use crate::facts::facts;
 use crate::generated::generate;
 use crate::memory::available_bytes;
 use crate::{
-    DataSource, Dtype, Engine, FlexEngine, LossKind, Model, ModelKind, ModelSpec, OptimizerSpec, Plan,
-    Recipe, Schedule, TrainError, Until, Weights,
+    CpuEngine, DataSource, Dtype, Engine, LossKind, Model, ModelKind, ModelSpec, OptimizerSpec, Plan, Recipe,
+    Schedule, TrainError, Until, Weights,
 };
 
 /// A training that is ready to start: checked, with its data at hand and its model built.
@@ -34,10 +34,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Checks a plan and builds its data and its model for Burn's flex backend.
+    /// Checks a plan and builds its data and its model for the CPU.
     pub fn new(plan: &Plan) -> Result<Self, TrainError> {
         check_settings(plan)?;
-        Self::with_engine(plan, &FlexEngine::new(plan.threads)?)
+        Self::with_engine(plan, &CpuEngine::new(plan.threads)?)
     }
 
     /// Checks a plan and builds its data and its model for a given engine, which also decides the threads.

@@ -195,7 +195,7 @@ fn options(began: &ProgramStart, prepared: &[Prepared], session: &Session<'_>) -
     let meta = RunMeta {
         name: session.name.clone(),
         command: std::env::args().collect(),
-        frameworks: vec!["burn".into()],
+        frameworks: vec!["laptime".into()],
         device: Some("cpu".into()),
         threads: prepared.first().map(Prepared::threads),
         engine: prepared.first().map(|first| first.engine().to_owned()),

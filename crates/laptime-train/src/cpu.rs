@@ -1,0 +1,65 @@
+//! The engine `cpu`: the reference models on kernels of our own, with no framework in between.
+//!
+//! A batch is divided into shards whose number depends only on the model and the batch. Each has a network with
+//! buffers of its own, and their gradients are summed in order: so any number of threads gives the same bits.
+
+mod assembly;
+mod buffer;
+mod checkpoint;
+mod clip;
+mod criterion;
+mod dropout;
+mod feed_forward;
+mod float;
+mod isa;
+mod layout;
+mod model;
+mod network;
+mod optimizer;
+mod recurrent;
+mod shard;
+mod transformer;
+
+use self::float::Bf16;
+use self::isa::Isa;
+use self::model::CpuModel;
+use crate::threads::use_threads;
+use crate::{Dtype, Engine, Model, ModelSpec, Recipe, TrainError, Weights};
+
+/// Kernels of our own for the CPU, with a number of threads that is fixed for the calling thread.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuEngine {
+    threads: u32,
+    isa: Isa,
+}
+
+impl CpuEngine {
+    /// An engine for this thread; everything it computes from here on uses `threads` threads.
+    pub fn new(threads: u32) -> Result<Self, TrainError> {
+        use_threads(threads)?;
+        Ok(Self { threads, isa: Isa::best() })
+    }
+}
+
+impl Engine for CpuEngine {
+    fn name(&self) -> String {
+        format!("laptime cpu {}", self.isa)
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn model(
+        &self,
+        spec: &ModelSpec,
+        start: &Weights,
+        recipe: &Recipe,
+    ) -> Result<Box<dyn Model>, TrainError> {
+        Ok(match recipe.dtype {
+            Dtype::F32 => Box::new(CpuModel::<f32>::new(spec, start, recipe, self.isa, self.threads)?),
+            Dtype::F64 => Box::new(CpuModel::<f64>::new(spec, start, recipe, self.isa, self.threads)?),
+            Dtype::Bf16 => Box::new(CpuModel::<Bf16>::new(spec, start, recipe, self.isa, self.threads)?),
+        })
+    }
+}
