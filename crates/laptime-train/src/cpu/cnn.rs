@@ -88,7 +88,8 @@ impl<F: Float> Block<F> {
         let (start, rows) = (group * TOGETHER * size.cells(), images.len() / size.image());
         let place = start..start + rows * size.cells();
         let cells = &mut self.cells.all()[place.clone()];
-        let places = cells.chunks_exact_mut(size.cells()).zip(self.winners[place].chunks_exact_mut(size.cells()));
+        let places =
+            cells.chunks_exact_mut(size.cells()).zip(self.winners[place].chunks_exact_mut(size.cells()));
         for (image, (cells, winners)) in images.chunks_exact(size.image()).zip(places) {
             self.convolution.forward(image, cells, winners);
         }
@@ -145,7 +146,10 @@ impl<F: Float> Network<F> for Cnn<F> {
 
     fn backward(&mut self, parameters: &[F], gradients: &mut [F]) {
         let Some((last, before)) = self.blocks.split_last_mut() else { return };
-        before.iter_mut().chain([&mut *last]).for_each(|block| block.convolution.prepare_backward(parameters));
+        before
+            .iter_mut()
+            .chain([&mut *last])
+            .for_each(|block| block.convolution.prepare_backward(parameters));
         let outputs = self.outputs.first(self.rows * CLASSES).chunks(TOGETHER * CLASSES);
         let images = self.images.first(self.rows * IMAGE).chunks(TOGETHER * IMAGE);
         for (group, ((images, outputs), mask)) in images.zip(outputs).zip(&self.masks).enumerate() {

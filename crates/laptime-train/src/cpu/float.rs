@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
+use super::lanes::{Avx2F32, Avx2F64, Avx512F32, Avx512F64, Vectors};
 use crate::Dtype;
 
 /// A number that a training computes with.
@@ -25,6 +26,7 @@ pub(super) trait Float:
     + SubAssign
     + MulAssign
     + DivAssign
+    + Vectors
     + 'static
 {
     /// What a user calls it.
@@ -39,6 +41,16 @@ pub(super) trait Float:
     const LEAST: Self;
     /// Whether [`stored`](Self::stored) changes numbers.
     const ROUNDED_IN_STORE: bool;
+
+    /// How far from zero an exponential of it is computed.
+    const EXP_RANGE: Self;
+    /// Terms of the exponential's series that change its last digit.
+    const EXP_TERMS: usize;
+    /// So large that adding it rounds to a whole number, which lies in the lowest bits of the sum.
+    const SHIFT: Self;
+
+    /// Two to the power of a whole number to which [`SHIFT`](Self::SHIFT) was added.
+    fn power_of_two(shifted: Self) -> Self;
 
     /// The nearest number.
     fn from_f64(value: f64) -> Self;
@@ -88,7 +100,8 @@ pub(super) trait Float:
 pub(super) struct Bf16(f32);
 
 macro_rules! float {
-    ($type:ty, $inner:ty, $dtype:ident, $wrap:expr, $unwrap:expr, $stored:expr, $rounded:literal) => {
+    ($type:ty, $inner:ty, $dtype:ident, $wrap:expr, $unwrap:expr, $stored:expr, $rounded:literal,
+     $exp_range:literal, $exp_terms:literal) => {
         impl Float for $type {
             const DTYPE: Dtype = Dtype::$dtype;
             const BYTES: usize = size_of::<$inner>();
@@ -96,6 +109,16 @@ macro_rules! float {
             const ONE: Self = $wrap(1.0);
             const LEAST: Self = $wrap(<$inner>::NEG_INFINITY);
             const ROUNDED_IN_STORE: bool = $rounded;
+
+            const EXP_RANGE: Self = $wrap($exp_range);
+            const EXP_TERMS: usize = $exp_terms;
+            const SHIFT: Self = $wrap(1.5 * (1u64 << (<$inner>::MANTISSA_DIGITS - 1)) as $inner);
+
+            #[inline(always)]
+            fn power_of_two(shifted: Self) -> Self {
+                let exponent = $unwrap(shifted).to_bits() << (<$inner>::MANTISSA_DIGITS - 1);
+                $wrap(<$inner>::from_bits(exponent.wrapping_add((1.0 as $inner).to_bits())))
+            }
 
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
@@ -155,9 +178,23 @@ macro_rules! float {
     };
 }
 
-float!(f32, f32, F32, identity, identity, identity, false);
-float!(f64, f64, F64, identity, identity, identity, false);
-float!(Bf16, f32, Bf16, Bf16, Bf16::exact, Bf16::rounded, true);
+float!(f32, f32, F32, identity, identity, identity, false, 87.0, 7);
+float!(f64, f64, F64, identity, identity, identity, false, 708.0, 13);
+float!(Bf16, f32, Bf16, Bf16, Bf16::exact, Bf16::rounded, true, 87.0, 7);
+
+macro_rules! vectors {
+    ($type:ty, $widest:ty, $wide:ty, $plain:ty) => {
+        impl Vectors for $type {
+            type Widest = $widest;
+            type Wide = $wide;
+            type Plain = $plain;
+        }
+    };
+}
+
+vectors!(f32, Avx512F32, Avx2F32, [f32; 4]);
+vectors!(f64, Avx512F64, Avx2F64, [f64; 2]);
+vectors!(Bf16, Avx512F32, Avx2F32, [f32; 4]);
 
 impl Bf16 {
     /// All 32 bits.

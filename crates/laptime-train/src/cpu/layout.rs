@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(flat[..6], [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         assert_eq!(flat[16..], [7.0, 8.0]);
         let back: Vec<Vec<f64>> = layout.tensors(&flat).collect();
-        assert_eq!(back, tensors.map(|(_, values)| values));
+        assert_eq!(back, tensors.clone().map(|(_, values)| values));
         assert!(layout.flatten(&tensors[..1]).is_none());
     }
 }
