@@ -1,9 +1,10 @@
 //! From a spec to the network that it describes.
 
-use super::feed_forward::FeedForward;
+use super::cnn::Cnn;
 use super::float::Float;
 use super::isa::Isa;
 use super::layout::Layout;
+use super::mlp::Mlp;
 use super::network::Network;
 use super::recurrent::Recurrent;
 use super::transformer::Transformer;
@@ -20,9 +21,8 @@ pub(super) fn network<F: Float>(
 ) -> Result<(Box<dyn Network<F>>, Layout), TrainError> {
     let mut layout = Layout::new(spec.shapes()?);
     let network: Box<dyn Network<F>> = match spec.kind {
-        ModelKind::Linear | ModelKind::Mlp | ModelKind::Cnn => {
-            Box::new(FeedForward::new(spec, recipe, isa, shard, &mut layout)?)
-        }
+        ModelKind::Linear | ModelKind::Mlp => Box::new(Mlp::new(spec, recipe, isa, shard, &mut layout)),
+        ModelKind::Cnn => Box::new(Cnn::new(spec, recipe, isa, shard, &mut layout)?),
         ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru => {
             Box::new(Recurrent::new(spec, recipe, isa, shard, &mut layout)?)
         }

@@ -38,6 +38,11 @@ impl<F: Float> Buffer<F> {
         &mut self.values[self.start..self.start + count]
     }
 
+    /// All numbers that there is room for.
+    pub(super) fn all(&mut self) -> &mut [F] {
+        &mut self.values[self.start..]
+    }
+
     /// The first so many numbers; as many must have been taken.
     pub(super) fn first(&self, count: usize) -> &[F] {
         &self.values[self.start..self.start + count]
