@@ -14,16 +14,23 @@ mod dense;
 mod dropout;
 mod exp;
 mod few_outputs;
+#[cfg(test)]
+mod finite_differences;
 mod float;
+mod gru;
 mod isa;
 mod lanes;
 mod layout;
+mod lstm;
 mod mlp;
 mod model;
 mod network;
 mod optimizer;
 mod product;
+mod projection;
+mod recurrence;
 mod recurrent;
+mod rnn;
 mod shard;
 mod transformer;
 

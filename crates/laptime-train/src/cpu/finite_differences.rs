@@ -1,5 +1,9 @@
 //! Gradients held against differences, for the tests of the layers.
 
+use super::layout::Layout;
+use super::network::{Network, Rows};
+use crate::{ModelSpec, VOCABULARY};
+
 /// How far the values are moved; errors of the differences are about its square.
 const STEP: f64 = 1e-5;
 
@@ -32,4 +36,32 @@ pub(super) fn assert_gradients(values: &[f64], gradients: &[f64], mut function: 
         let apart = (slope - gradients[at]).abs() / largest;
         assert!(apart < TOLERANCE, "value {at}: the slope is {slope}, the gradient {}", gradients[at]);
     }
+}
+
+/// The gradients of all parameters of a network are slopes; it is built anew each time, so that dropout repeats.
+pub(super) fn assert_network<N: Network<f64>>(spec: &ModelSpec, build: impl Fn(&mut Layout) -> N) {
+    const ROWS: usize = 3;
+    let chance = numbers(ROWS * (spec.features + 1), 3);
+    let tokens: Vec<f32> =
+        chance.iter().map(|number| ((number + 1.0) * VOCABULARY as f64 / 2.0).floor() as f32).collect();
+    let (features, next) = tokens.split_at(ROWS * spec.features);
+    let rows = Rows { rows: ROWS, width: spec.features, features, targets: next };
+    let mut layout = Layout::new(spec.shapes().unwrap());
+    let mut network = build(&mut layout);
+    let mut targets = Vec::new();
+    network.load(&rows, &mut targets);
+    assert_eq!(targets.len(), ROWS * spec.features, "an answer for each place");
+
+    let parameters = numbers(layout.count(), 4);
+    network.forward(&parameters, true);
+    let pull = numbers(network.outputs().len(), 5);
+    network.outputs().copy_from_slice(&pull);
+    let mut gradients = vec![0.0; parameters.len()];
+    network.backward(&parameters, &mut gradients);
+    assert_gradients(&parameters, &gradients, |parameters| {
+        let mut network = build(&mut Layout::new(spec.shapes().unwrap()));
+        network.load(&rows, &mut Vec::new());
+        network.forward(parameters, true);
+        network.outputs().iter().zip(&pull).map(|(output, pull)| output * pull).sum()
+    });
 }

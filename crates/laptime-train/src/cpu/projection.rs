@@ -62,7 +62,13 @@ impl<F: Float> Projection<F> {
     }
 
     /// The gradients of the inputs, given those of the outputs; they replace what is there or are added to it.
-    pub(super) fn backward_inputs(&mut self, parameters: &[F], outputs: &[F], inputs: &mut [F], start: Start<'_, F>) {
+    pub(super) fn backward_inputs(
+        &mut self,
+        parameters: &[F],
+        outputs: &[F],
+        inputs: &mut [F],
+        start: Start<'_, F>,
+    ) {
         let weight = Matrix::new(&parameters[self.weight.clone()], self.inputs);
         let panels = Panels::new(self.isa, weight, self.outputs, self.inputs, &mut self.room);
         let (outputs, rows) = (Matrix::new(outputs, self.outputs), outputs.len() / self.outputs);

@@ -120,6 +120,14 @@ impl<F: Float> Recurrence<F> {
         self.input.forward_from(parameters, &self.bias, inputs, gates);
     }
 
+    /// The input's part of the gates for the inputs of all places.
+    pub(super) fn project_all(&mut self, parameters: &[F], inputs: &[F]) {
+        let mut gates = std::mem::replace(&mut self.gates, Buffer::new());
+        let count = self.rows * self.places * self.gates_width();
+        self.project(parameters, inputs, gates.take(count));
+        self.gates = gates;
+    }
+
     /// Where the input's part of the gates belongs before the pass; on the way back their gradients are there.
     pub(super) fn gates(&mut self) -> &mut [F] {
         self.gates.take(self.rows * self.places * self.cell.gates() * self.width)
@@ -218,12 +226,7 @@ impl<F: Float> Recurrence<F> {
     }
 
     /// Adds the gradients of the input's weights for the inputs of all places, and writes those of the inputs.
-    pub(super) fn backward_all(
-        &mut self,
-        parameters: &[F],
-        inputs: (&[F], &mut [F]),
-        gradients: &mut [F],
-    ) {
+    pub(super) fn backward_all(&mut self, parameters: &[F], inputs: (&[F], &mut [F]), gradients: &mut [F]) {
         let gates = std::mem::replace(&mut self.gates, Buffer::new());
         let all = gates.first(self.rows * self.places * self.gates_width());
         self.backward_project(inputs.0, all, gradients);
