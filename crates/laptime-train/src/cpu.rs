@@ -4,6 +4,7 @@
 //! buffers of its own, and their gradients are summed in order: so any number of threads gives the same bits.
 
 mod assembly;
+mod attention;
 mod buffer;
 mod checkpoint;
 mod clip;
@@ -13,6 +14,7 @@ mod criterion;
 mod dense;
 mod dropout;
 mod exp;
+mod feed_forward;
 mod few_outputs;
 #[cfg(test)]
 mod finite_differences;
@@ -25,6 +27,7 @@ mod lstm;
 mod mlp;
 mod model;
 mod network;
+mod norm;
 mod optimizer;
 mod product;
 mod projection;
@@ -32,6 +35,7 @@ mod recurrence;
 mod recurrent;
 mod rnn;
 mod shard;
+mod sums;
 mod transformer;
 
 use self::float::Bf16;

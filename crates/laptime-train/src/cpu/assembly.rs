@@ -26,7 +26,7 @@ pub(super) fn network<F: Float>(
         ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru => {
             Box::new(Recurrent::new(spec, recipe, isa, shard, &mut layout))
         }
-        ModelKind::Transformer => Box::new(Transformer::new(spec, recipe, isa, shard, &mut layout)?),
+        ModelKind::Transformer => Box::new(Transformer::new(spec, recipe, isa, shard, &mut layout)),
     };
     Ok((network, layout))
 }
