@@ -264,26 +264,23 @@ fn convolve<F: Float, I: Instructions, const GROUPS: usize>(
                 I::store(sums[place][group], &mut places[place]);
             }
             let channel = cell * outputs + first + group * lanes;
-            let count = lanes.min(outputs - first - group * lanes);
-            choose(&places, &mut cells[channel..][..count], &mut winners[channel..][..count]);
+            let left = outputs - first - group * lanes;
+            let (cells, winners) = (&mut cells[channel..], &mut winners[channel..]);
+            // A count that the compiler knows becomes vectors.
+            if left >= lanes {
+                choose(&places, lanes, cells, winners);
+            } else {
+                choose(&places, left, cells, winners);
+            }
         }
     }
 }
 
-/// The largest of the places in each lane, if above zero, and which it is; of equal ones the first.
+/// The largest of the places for each of so many channels, if above zero, and which it is; of equal ones the first.
 #[inline(always)]
-fn choose<F: Float>(places: &[[F; MOST_LANES]; PLACES], cells: &mut [F], winners: &mut [u8]) {
-    if cells.len() == MOST_LANES {
-        // A count that the compiler knows.
-        choose_some(places, &mut cells[..MOST_LANES], &mut winners[..MOST_LANES]);
-    } else {
-        choose_some(places, cells, winners);
-    }
-}
-
-#[inline(always)]
-fn choose_some<F: Float>(places: &[[F; MOST_LANES]; PLACES], cells: &mut [F], winners: &mut [u8]) {
-    for (lane, (cell, winner)) in cells.iter_mut().zip(winners).enumerate().take(MOST_LANES) {
+fn choose<F: Float>(places: &[[F; MOST_LANES]; PLACES], count: usize, cells: &mut [F], winners: &mut [u8]) {
+    let (cells, winners) = (&mut cells[..count], &mut winners[..count]);
+    for lane in 0..count {
         let (mut best, mut from) = (places[0][lane], 0u8);
         for place in 1..PLACES {
             let value = places[place][lane];
@@ -294,18 +291,24 @@ fn choose_some<F: Float>(places: &[[F; MOST_LANES]; PLACES], cells: &mut [F], wi
             from = if wins { place as u8 } else { from };
         }
         let dead = best <= F::ZERO;
-        *winner = if dead { NOWHERE } else { from };
-        *cell = if dead { F::ZERO } else { best.stored() };
+        winners[lane] = if dead { NOWHERE } else { from };
+        cells[lane] = if dead { F::ZERO } else { best.stored() };
     }
 }
 
-/// The gradients that go to each place, for some channels of a cell.
+/// The gradients that go to each place, for the first so many channels of those that are left of a cell.
 #[inline(always)]
-fn divide<F: Float>(cells: &[F], winners: &[u8], places: &mut [[F; MOST_LANES]; PLACES]) {
-    for (number, place) in places.iter_mut().enumerate() {
-        for ((share, gradient), winner) in place.iter_mut().zip(cells).zip(winners) {
-            *share = if *winner == number as u8 { *gradient } else { F::ZERO };
-        }
+fn divide<F: Float>(cells: &[F], winners: &[u8], count: usize, places: &mut [[F; MOST_LANES]; PLACES]) {
+    // Copies, of which all may be read whether they are used or not: else each would be a jump.
+    let (mut gradients, mut from) = ([F::ZERO; MOST_LANES], [NOWHERE; MOST_LANES]);
+    gradients[..count].copy_from_slice(&cells[..count]);
+    from[..count].copy_from_slice(&winners[..count]);
+    for lane in 0..MOST_LANES {
+        let (gradient, from) = (gradients[lane], from[lane]);
+        places[0][lane] = if from == 0 { gradient } else { F::ZERO };
+        places[1][lane] = if from == 1 { gradient } else { F::ZERO };
+        places[2][lane] = if from == 2 { gradient } else { F::ZERO };
+        places[3][lane] = if from == 3 { gradient } else { F::ZERO };
     }
 }
 
@@ -314,18 +317,19 @@ vectorised! {
     fn sum_three<F, I>(size: Size, image: &[F], winners: &[u8], cells: &[F], sums: &mut [F]) {
         let (outputs, line, lanes) = (size.outputs, size.line(), I::Vector::<F>::COUNT);
         for (group, sums) in sums.chunks_exact_mut(size.group(lanes)).enumerate() {
-            let channels = group * lanes..outputs.min((group + 1) * lanes);
+            let first = group * lanes;
             let mut taps: [I::Vector<F>; TAPS] = std::array::from_fn(|tap| I::load(&sums[tap * lanes..]));
             let mut bias = I::load(&sums[TAPS * lanes..]);
             let mut shares = [[F::ZERO; MOST_LANES]; PLACES];
             for (cell, (cells, winners)) in
                 cells.chunks_exact(outputs).zip(winners.chunks_exact(outputs)).enumerate()
             {
-                if channels.len() == MOST_LANES {
-                    let channels = channels.start..channels.start + MOST_LANES;
-                    divide(&cells[channels.clone()], &winners[channels], &mut shares);
+                let (cells, winners) = (&cells[first..], &winners[first..]);
+                // A count that the compiler knows becomes vectors.
+                if cells.len() >= lanes {
+                    divide(cells, winners, lanes, &mut shares);
                 } else {
-                    divide(&cells[channels.clone()], &winners[channels.clone()], &mut shares);
+                    divide(cells, winners, cells.len(), &mut shares);
                 }
                 let places: [I::Vector<F>; PLACES] = std::array::from_fn(|place| I::load(&shares[place]));
                 let corner = size.corner(cell);
