@@ -69,16 +69,19 @@ fn forward_row<F: Float, I: Instructions>(
     before: &[F],
     hidden: &mut [F],
 ) {
-    // Slices of one length spare the loop its checks.
-    let width = hidden.len();
-    let (reset, stay, candidate) = (&mut reset[..width], &mut stay[..width], &mut candidate[..width]);
-    let [of_reset, of_stay, of_candidate] = of_state.map(|part| &part[..width]);
-    let before = &before[..width];
-    for at in 0..width {
-        reset[at] = sigmoid::<F, I>(reset[at] + of_reset[at]).stored();
-        stay[at] = sigmoid::<F, I>(stay[at] + of_stay[at]).stored();
-        candidate[at] = tanh::<F, I>(candidate[at] + reset[at] * of_candidate[at]).stored();
-        hidden[at] = (candidate[at] + stay[at] * (before[at] - candidate[at])).stored();
+    // Each loop writes to one slice: the compiler would not vectorise one that writes to all.
+    let [of_reset, of_stay, of_candidate] = of_state;
+    for (gate, of_state) in [(&mut *reset, of_reset), (&mut *stay, of_stay)] {
+        for (gate, of_state) in gate.iter_mut().zip(of_state) {
+            *gate = sigmoid::<F, I>(*gate + *of_state).stored();
+        }
+    }
+    for ((new, of_state), reset) in candidate.iter_mut().zip(of_candidate).zip(&*reset) {
+        *new = tanh::<F, I>(*new + *reset * *of_state).stored();
+    }
+    let states = before.iter().zip(&*stay);
+    for (hidden, (new, (before, stay))) in hidden.iter_mut().zip(candidate.iter().zip(states)) {
+        *hidden = (*new + *stay * (*before - *new)).stored();
     }
 }
 
@@ -89,6 +92,7 @@ fn backward_row<F: Float>(
     before: &[F],
     gradient: &mut [F],
 ) {
+    // Slices of one length spare the loop its checks.
     let width = gradient.len();
     let (reset, stay, candidate) = (&mut reset[..width], &mut stay[..width], &mut candidate[..width]);
     let (of_reset, of_stay) = (&mut of_reset[..width], &mut of_stay[..width]);

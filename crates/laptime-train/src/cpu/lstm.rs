@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::exp::{sigmoid, tanh};
 use super::float::Float;
-use super::isa::{Isa, vectorised};
+use super::isa::{Instructions, Isa, vectorised};
 use super::recurrence::{Cell, Place};
 
 /// Gates decide what enters the memory, what stays in it and what is shown of it.
@@ -69,7 +69,7 @@ vectorised! {
         let kept = before.chunks_exact(width).zip(shown.chunks_exact(width));
         let rows = gates.chunks_exact_mut(4 * width).zip(kept).zip(hidden.chunks_exact_mut(width));
         for (((gates, (before, shown)), hidden), memory) in rows.zip(memory.chunks_exact_mut(width)) {
-            backward_row::<F, I>(parts(gates), before, shown, hidden, memory);
+            backward_row(parts(gates), before, shown, hidden, memory);
         }
     }
 }
@@ -84,37 +84,40 @@ fn parts<F>(gates: &mut [F]) -> [&mut [F]; 4] {
 }
 
 #[inline(always)]
-fn forward_row<F: Float, I: super::isa::Instructions>(
+fn forward_row<F: Float, I: Instructions>(
     [enter, stay, candidate, show]: [&mut [F]; 4],
     before: &[F],
     memory: &mut [F],
     shown: &mut [F],
     hidden: &mut [F],
 ) {
-    // Slices of one length spare the loop its checks.
-    let width = hidden.len();
-    let (enter, stay) = (&mut enter[..width], &mut stay[..width]);
-    let (candidate, show) = (&mut candidate[..width], &mut show[..width]);
-    let (before, memory, shown) = (&before[..width], &mut memory[..width], &mut shown[..width]);
-    for at in 0..width {
-        enter[at] = sigmoid::<F, I>(enter[at]).stored();
-        stay[at] = sigmoid::<F, I>(stay[at]).stored();
-        candidate[at] = tanh::<F, I>(candidate[at]).stored();
-        show[at] = sigmoid::<F, I>(show[at]).stored();
-        memory[at] = (stay[at] * before[at] + enter[at] * candidate[at]).stored();
-        shown[at] = tanh::<F, I>(memory[at]).stored();
-        hidden[at] = (show[at] * shown[at]).stored();
+    // Each loop writes to one slice: the compiler would not vectorise one that writes to all.
+    for gates in [&mut *enter, &mut *stay, &mut *show] {
+        gates.iter_mut().for_each(|gate| *gate = sigmoid::<F, I>(*gate).stored());
+    }
+    candidate.iter_mut().for_each(|new| *new = tanh::<F, I>(*new).stored());
+    let entering = enter.iter().zip(candidate.iter());
+    let staying = stay.iter().zip(before);
+    for (memory, ((enter, new), (stay, before))) in memory.iter_mut().zip(entering.zip(staying)) {
+        *memory = (*stay * *before + *enter * *new).stored();
+    }
+    for (shown, memory) in shown.iter_mut().zip(&*memory) {
+        *shown = tanh::<F, I>(*memory).stored();
+    }
+    for (hidden, (show, shown)) in hidden.iter_mut().zip(show.iter().zip(&*shown)) {
+        *hidden = (*show * *shown).stored();
     }
 }
 
 #[inline(always)]
-fn backward_row<F: Float, I: super::isa::Instructions>(
+fn backward_row<F: Float>(
     [enter, stay, candidate, show]: [&mut [F]; 4],
     before: &[F],
     shown: &[F],
     hidden: &mut [F],
     memory: &mut [F],
 ) {
+    // Slices of one length spare the loop its checks.
     let width = hidden.len();
     let (enter, stay) = (&mut enter[..width], &mut stay[..width]);
     let (candidate, show) = (&mut candidate[..width], &mut show[..width]);
