@@ -4,6 +4,7 @@
 //! buffers of its own, and their gradients are summed in order: so any number of threads gives the same bits.
 
 mod assembly;
+mod attention;
 mod buffer;
 mod checkpoint;
 mod clip;
@@ -13,18 +14,28 @@ mod criterion;
 mod dense;
 mod dropout;
 mod exp;
+mod feed_forward;
 mod few_outputs;
+#[cfg(test)]
+mod finite_differences;
 mod float;
+mod gru;
 mod isa;
 mod lanes;
 mod layout;
+mod lstm;
 mod mlp;
 mod model;
 mod network;
+mod norm;
 mod optimizer;
 mod product;
+mod projection;
+mod recurrence;
 mod recurrent;
+mod rnn;
 mod shard;
+mod sums;
 mod transformer;
 
 use self::float::Bf16;

@@ -24,9 +24,9 @@ pub(super) fn network<F: Float>(
         ModelKind::Linear | ModelKind::Mlp => Box::new(Mlp::new(spec, recipe, isa, shard, &mut layout)),
         ModelKind::Cnn => Box::new(Cnn::new(spec, recipe, isa, shard, &mut layout)?),
         ModelKind::Rnn | ModelKind::Lstm | ModelKind::Gru => {
-            Box::new(Recurrent::new(spec, recipe, isa, shard, &mut layout)?)
+            Box::new(Recurrent::new(spec, recipe, isa, shard, &mut layout))
         }
-        ModelKind::Transformer => Box::new(Transformer::new(spec, recipe, isa, shard, &mut layout)?),
+        ModelKind::Transformer => Box::new(Transformer::new(spec, recipe, isa, shard, &mut layout)),
     };
     Ok((network, layout))
 }

@@ -13,13 +13,10 @@ pub(super) trait Lanes: Copy {
     /// Numbers in the vector.
     const COUNT: usize;
 
-    /// Zeros.
+    /// One number in all lanes.
     ///
     /// # Safety
     /// As of all that follow: the CPU has the vector's instructions, and as many numbers lie behind a pointer.
-    unsafe fn zero() -> Self;
-
-    /// One number in all lanes.
     unsafe fn splat<N>(from: *const N) -> Self;
 
     unsafe fn load<N>(from: *const N) -> Self;
@@ -47,11 +44,6 @@ macro_rules! array {
     ($number:ty, $count:literal) => {
         impl Lanes for [$number; $count] {
             const COUNT: usize = $count;
-
-            #[inline(always)]
-            unsafe fn zero() -> Self {
-                [0.0; $count]
-            }
 
             #[inline(always)]
             unsafe fn splat<N>(from: *const N) -> Self {
@@ -119,17 +111,12 @@ mod x86 {
     pub(in super::super) type Avx2F64 = __m256d;
 
     macro_rules! register {
-        ($vector:ty, $number:ty, $count:literal, $zero:ident, $splat:ident, $load:ident, $store:ident, $add:ident,
+        ($vector:ty, $number:ty, $count:literal, $splat:ident, $load:ident, $store:ident, $add:ident,
          $multiply_add:ident) => {
             // SAFETY of all: the caller answers for the CPU and the pointers.
             #[allow(clippy::undocumented_unsafe_blocks, reason = "said above, for all of them")]
             impl Lanes for $vector {
                 const COUNT: usize = $count;
-
-                #[inline(always)]
-                unsafe fn zero() -> Self {
-                    unsafe { $zero() }
-                }
 
                 #[inline(always)]
                 unsafe fn splat<N>(from: *const N) -> Self {
@@ -163,7 +150,6 @@ mod x86 {
         __m512,
         f32,
         16,
-        _mm512_setzero_ps,
         _mm512_set1_ps,
         _mm512_loadu_ps,
         _mm512_storeu_ps,
@@ -174,7 +160,6 @@ mod x86 {
         __m512d,
         f64,
         8,
-        _mm512_setzero_pd,
         _mm512_set1_pd,
         _mm512_loadu_pd,
         _mm512_storeu_pd,
@@ -185,7 +170,6 @@ mod x86 {
         __m256,
         f32,
         8,
-        _mm256_setzero_ps,
         _mm256_set1_ps,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
@@ -196,7 +180,6 @@ mod x86 {
         __m256d,
         f64,
         4,
-        _mm256_setzero_pd,
         _mm256_set1_pd,
         _mm256_loadu_pd,
         _mm256_storeu_pd,

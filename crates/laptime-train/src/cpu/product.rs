@@ -103,6 +103,12 @@ impl<'a, F: Float> Panels<'a, F> {
         }
         Self { values: room, stride: width, step: width * depth, depth, columns }
     }
+
+    /// The first rows and columns of the factor.
+    pub(super) fn part(&self, depth: usize, columns: usize) -> Self {
+        assert!(depth <= self.depth && columns <= self.columns, "a part is no larger than the whole");
+        Self { depth, columns, ..*self }
+    }
 }
 
 /// Copies some columns of a matrix, whose rows become `width` long.
