@@ -216,7 +216,11 @@ vectorised! {
         for (at, pair) in groups.chunks(2 * group).enumerate() {
             let (one, other) = pair.split_at(group);
             let first = 2 * at * lanes;
-            if other.is_empty() {
+            if size.sums_in_registers() && other.is_empty() {
+                convolve_three::<F, I, 1>(size, image, [one], first, cells, winners);
+            } else if size.sums_in_registers() {
+                convolve_three::<F, I, 2>(size, image, [one, other], first, cells, winners);
+            } else if other.is_empty() {
                 convolve::<F, I, 1>(size, image, [one], first, cells, winners);
             } else {
                 convolve::<F, I, 2>(size, image, [one, other], first, cells, winners);
@@ -258,20 +262,72 @@ fn convolve<F: Float, I: Instructions, const GROUPS: usize>(
                 }
             }
         }
-        let mut places = [[F::ZERO; MOST_LANES]; PLACES];
+        let cell = cell * outputs..(cell + 1) * outputs;
+        pool::<F, I, GROUPS>(&sums, first, &mut cells[cell.clone()], &mut winners[cell]);
+    }
+}
+
+/// Convolves an image of one channel with a kernel of three by three, whose weights stay in registers.
+#[inline(always)]
+fn convolve_three<F: Float, I: Instructions, const GROUPS: usize>(
+    size: Size,
+    image: &[F],
+    groups: [&[F]; GROUPS],
+    first: usize,
+    cells: &mut [F],
+    winners: &mut [u8],
+) {
+    let (side, outputs, lanes) = (size.side, size.outputs, I::Vector::<F>::COUNT);
+    let mut weights = [[I::splat(F::ZERO); GROUPS]; TAPS + 1];
+    for tap in 0..TAPS + 1 {
         for group in 0..GROUPS {
-            for place in 0..PLACES {
-                I::store(sums[place][group], &mut places[place]);
+            weights[tap][group] = I::load(&groups[group][tap * lanes..]);
+        }
+    }
+    let rows =
+        cells.chunks_exact_mut(size.pooled * outputs).zip(winners.chunks_exact_mut(size.pooled * outputs));
+    for (row, (cells, winners)) in rows.enumerate() {
+        let lines = &image[2 * row * side..][..4 * side];
+        let row = cells.chunks_exact_mut(outputs).zip(winners.chunks_exact_mut(outputs));
+        for (column, (cells, winners)) in row.enumerate() {
+            let patch: [&[F]; 4] = [0, 1, 2, 3].map(|line| &lines[line * side + 2 * column..][..4]);
+            let mut sums = [weights[TAPS]; PLACES];
+            for tap in 0..TAPS {
+                let (down, right) = (tap / 3, tap % 3);
+                for place in 0..PLACES {
+                    let value = I::splat(patch[down + place / 2][right + place % 2]);
+                    for group in 0..GROUPS {
+                        sums[place][group] =
+                            I::multiply_add_lanes(value, weights[tap][group], sums[place][group]);
+                    }
+                }
             }
-            let channel = cell * outputs + first + group * lanes;
-            let left = outputs - first - group * lanes;
-            let (cells, winners) = (&mut cells[channel..], &mut winners[channel..]);
-            // A count that the compiler knows becomes vectors.
-            if left >= lanes {
-                choose(&places, lanes, cells, winners);
-            } else {
-                choose(&places, left, cells, winners);
-            }
+            pool::<F, I, GROUPS>(&sums, first, cells, winners);
+        }
+    }
+}
+
+/// Writes the largest of the places for some groups of a cell's channels.
+#[inline(always)]
+fn pool<F: Float, I: Instructions, const GROUPS: usize>(
+    sums: &[[I::Vector<F>; GROUPS]; PLACES],
+    first: usize,
+    cells: &mut [F],
+    winners: &mut [u8],
+) {
+    let (lanes, outputs) = (I::Vector::<F>::COUNT, cells.len());
+    let mut places = [[F::ZERO; MOST_LANES]; PLACES];
+    for group in 0..GROUPS {
+        for place in 0..PLACES {
+            I::store(sums[place][group], &mut places[place]);
+        }
+        let channel = first + group * lanes;
+        let (cells, winners) = (&mut cells[channel..], &mut winners[channel..]);
+        // A count that the compiler knows becomes vectors.
+        if channel + lanes <= outputs {
+            choose(&places, lanes, cells, winners);
+        } else {
+            choose(&places, outputs - channel, cells, winners);
         }
     }
 }

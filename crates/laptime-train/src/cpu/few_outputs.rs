@@ -10,8 +10,17 @@ use super::layout::Layout;
 /// Rows that are computed together, so that the weights are read as many times less often.
 const ROWS: usize = 4;
 
+/// Rows that go back together where there are 32 registers.
+const MANY_ROWS: usize = 8;
+
+/// Inputs below which vectors do not pay.
+const FEW_INPUTS: usize = 4;
+
 /// Outputs that are computed together, so that the inputs are read as many times less often.
 const OUTPUTS: usize = 5;
+
+/// The most outputs that are few.
+const MOST_OUTPUTS: usize = 16;
 
 /// Every output is the sum of all inputs, each times a weight, and a bias; weights lie as PyTorch's.
 pub(super) struct FewOutputs {
@@ -24,6 +33,7 @@ pub(super) struct FewOutputs {
 impl FewOutputs {
     /// A layer whose weights lie as they are.
     pub(super) fn new(outputs: usize, isa: Isa, layout: &mut Layout) -> Self {
+        assert!(outputs <= MOST_OUTPUTS, "a layer of more than {MOST_OUTPUTS} outputs is a dense one");
         Self { outputs, weight: layout.next(), bias: layout.next(), isa }
     }
 
@@ -36,6 +46,7 @@ impl FewOutputs {
         source: impl Fn(usize) -> usize + 'static,
     ) -> Self {
         let weight = layout.next_ordered(move |at| at / inputs * inputs + source(at % inputs));
+        assert!(outputs <= MOST_OUTPUTS, "a layer of more than {MOST_OUTPUTS} outputs is a dense one");
         Self { outputs, weight, bias: layout.next(), isa }
     }
 
@@ -67,6 +78,16 @@ impl FewOutputs {
 vectorised! {
     fn forward<F, I>(weight: &[F], bias: &[F], input: &[F], output: &mut [F]) {
         let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
+        if inputs < FEW_INPUTS {
+            for (row, answers) in input.chunks_exact(inputs).zip(output.chunks_exact_mut(outputs)) {
+                for (answer, (weight, bias)) in answers.iter_mut().zip(weight.chunks_exact(inputs).zip(bias)) {
+                    let products = row.iter().zip(weight);
+                    *answer = products.fold(*bias, |sum, (value, weight)| I::multiply_add(*value, *weight, sum));
+                    *answer = answer.stored();
+                }
+            }
+            return;
+        }
         let whole = input.len() / (ROWS * inputs) * ROWS;
         for (rows, answers) in
             input.chunks_exact(ROWS * inputs).zip(output.chunks_exact_mut(ROWS * outputs))
@@ -123,7 +144,10 @@ fn dot<F: Float, I: Instructions, const R: usize, const O: usize>(
     let mut sums = [[I::splat(F::ZERO); R]; O];
     let mut at = 0;
     while at < whole {
-        let values: [I::Vector<F>; R] = std::array::from_fn(|row| I::load(&rows[row][at..]));
+        let mut values = [I::splat(F::ZERO); R];
+        for row in 0..R {
+            values[row] = I::load(&rows[row][at..]);
+        }
         for output in 0..O {
             let weight = I::load(&weights[output][at..]);
             for row in 0..R {
@@ -132,14 +156,18 @@ fn dot<F: Float, I: Instructions, const R: usize, const O: usize>(
         }
         at += lanes;
     }
-    std::array::from_fn(|output| {
-        std::array::from_fn(|row| {
-            let left = rows[row][whole..].iter().zip(&weights[output][whole..]);
-            left.fold(I::total(sums[output][row]), |sum, (value, weight)| {
-                I::multiply_add(*value, *weight, sum)
-            })
-        })
-    })
+    // Loops rather than closures, which would be functions of their own, for any CPU.
+    let mut totals = [[F::ZERO; R]; O];
+    for output in 0..O {
+        for row in 0..R {
+            let mut sum = I::total(sums[output][row]);
+            for (value, weight) in rows[row][whole..].iter().zip(&weights[output][whole..]) {
+                sum = I::multiply_add(*value, *weight, sum);
+            }
+            totals[output][row] = sum;
+        }
+    }
+    totals
 }
 
 vectorised! {
@@ -147,12 +175,26 @@ vectorised! {
     fn backward<F, I>(weight: &[F], outputs: usize, input: &[F], gradients: &[F], sums: &mut [F], to: &mut [F]) {
         let inputs = weight.len() / outputs;
         let rows = gradients.len() / outputs;
+        if inputs < FEW_INPUTS && to.is_empty() {
+            for (row, gradients) in input.chunks_exact(inputs).zip(gradients.chunks_exact(outputs)) {
+                for (sums, gradient) in sums.chunks_exact_mut(inputs).zip(gradients) {
+                    for (sum, value) in sums.iter_mut().zip(row) {
+                        *sum = I::multiply_add(*gradient, *value, *sum);
+                    }
+                }
+            }
+            return;
+        }
         let wanted = if to.is_empty() { 0 } else { inputs };
         let mut row = 0;
         while row < rows {
             let left = &input[row * inputs..];
             let (gradients, to) = (&gradients[row * outputs..], &mut to[row * wanted..]);
-            if row + ROWS <= rows {
+            if I::MANY_REGISTERS && row + MANY_ROWS <= rows {
+                let (gradients, to) = (&gradients[..MANY_ROWS * outputs], &mut to[..MANY_ROWS * wanted]);
+                go_back::<F, I, MANY_ROWS>(weight, left, gradients, sums, to);
+                row += MANY_ROWS;
+            } else if row + ROWS <= rows {
                 go_back::<F, I, ROWS>(weight, left, &gradients[..ROWS * outputs], sums, &mut to[..ROWS * wanted]);
                 row += ROWS;
             } else {
@@ -175,17 +217,26 @@ fn go_back<F: Float, I: Instructions, const R: usize>(
     let outputs = gradients.len() / R;
     let (inputs, lanes) = (weight.len() / outputs, I::Vector::<F>::COUNT);
     let rows: [&[F]; R] = std::array::from_fn(|row| &input[row * inputs..][..inputs]);
+    let mut by_output = [[F::ZERO; R]; MOST_OUTPUTS];
+    for (row, gradients) in gradients.chunks_exact(outputs).enumerate() {
+        for (own, gradient) in by_output.iter_mut().zip(gradients) {
+            own[row] = *gradient;
+        }
+    }
     let whole = inputs / lanes * lanes;
     let mut at = 0;
     while at < whole {
-        let values: [I::Vector<F>; R] = std::array::from_fn(|row| I::load(&rows[row][at..]));
+        let mut values = [I::splat(F::ZERO); R];
+        for row in 0..R {
+            values[row] = I::load(&rows[row][at..]);
+        }
         let mut spread = [I::splat(F::ZERO); R];
-        for output in 0..outputs {
+        for (output, gradients) in by_output.iter().enumerate().take(outputs) {
             let place = output * inputs + at;
             let weight = I::load(&weight[place..]);
             let mut sum = I::load(&sums[place..]);
             for row in 0..R {
-                let gradient = I::splat(gradients[row * outputs + output]);
+                let gradient = I::splat(gradients[row]);
                 sum = I::multiply_add_lanes(gradient, values[row], sum);
                 spread[row] = I::multiply_add_lanes(gradient, weight, spread[row]);
             }

@@ -76,6 +76,9 @@ pub(super) trait Instructions: Copy {
     /// A vector of numbers.
     type Vector<F: Float>: Lanes;
 
+    /// Whether there are 32 registers for vectors rather than 16.
+    const MANY_REGISTERS: bool;
+
     /// `factor * other + addend`, in one instruction where there is one.
     fn multiply_add<F: Float>(factor: F, other: F, addend: F) -> F;
 
@@ -145,6 +148,7 @@ pub(super) struct Plain;
 #[cfg(target_arch = "x86_64")]
 impl Instructions for Avx512 {
     type Vector<F: Float> = F::Widest;
+    const MANY_REGISTERS: bool = true;
 
     #[inline(always)]
     fn multiply_add<F: Float>(factor: F, other: F, addend: F) -> F {
@@ -155,6 +159,7 @@ impl Instructions for Avx512 {
 #[cfg(target_arch = "x86_64")]
 impl Instructions for Avx2 {
     type Vector<F: Float> = F::Wide;
+    const MANY_REGISTERS: bool = false;
 
     #[inline(always)]
     fn multiply_add<F: Float>(factor: F, other: F, addend: F) -> F {
@@ -164,6 +169,7 @@ impl Instructions for Avx2 {
 
 impl Instructions for Plain {
     type Vector<F: Float> = F::Plain;
+    const MANY_REGISTERS: bool = cfg!(target_arch = "aarch64");
 
     #[inline(always)]
     fn multiply_add<F: Float>(factor: F, other: F, addend: F) -> F {
