@@ -8,11 +8,12 @@ use std::ops::Range;
 
 use super::buffer::Buffer;
 use super::float::Float;
-use super::isa::{Instructions, Isa, vectorised};
+use super::isa::{Instructions, Isa, MOST_LANES, vectorised};
+use super::lanes::Lanes;
 use super::layout::Layout;
 
-/// Channels that are computed together; the weights of those that a block lacks are zero.
-const LANES: usize = 16;
+/// Weights of a channel in a kernel of three by three on one channel.
+const TAPS: usize = 9;
 
 /// Places of a convolved image that become one cell.
 const PLACES: usize = 4;
@@ -24,14 +25,16 @@ const NOWHERE: u8 = PLACES as u8;
 pub(super) struct Convolution<F> {
     size: Size,
     isa: Isa,
+    /// Numbers in a vector, and so channels in a group.
+    lanes: usize,
     weight: Range<usize>,
     bias: Range<usize>,
     /// For each group of channels the weights of every tap, a vector each, and then the biases.
     groups: Buffer<F>,
     /// Sums of their gradients.
     group_gradients: Buffer<F>,
-    /// For each channel the weights of all taps, and sums of their gradients: where gradients of the image are
-    /// wanted, or there are many taps.
+    /// For each channel the weights of all taps, and sums of their gradients with those of its bias: where gradients
+    /// of the image are wanted, or there are many taps.
     channels: Buffer<F>,
     channel_gradients: Buffer<F>,
 }
@@ -83,20 +86,25 @@ impl Size {
         2 * (cell / self.pooled * self.line() + cell % self.pooled * self.inputs)
     }
 
-    /// The numbers of a group: a vector for each tap and one for the bias.
-    fn group(&self) -> usize {
-        (self.taps() + 1) * LANES
+    /// The numbers of a group: for each tap a vector of so many lanes, and one for the bias.
+    fn group(&self, lanes: usize) -> usize {
+        (self.taps() + 1) * lanes
     }
 
-    /// Numbers in all groups.
-    fn groups(&self) -> usize {
-        self.outputs.div_ceil(LANES) * self.group()
+    /// Numbers in all groups; the weights of channels that the last group lacks are zero.
+    fn groups(&self, lanes: usize) -> usize {
+        self.outputs.div_ceil(lanes) * self.group(lanes)
     }
 
     /// The place of a channel's tap in PyTorch's weights, which lie as `[output, input, row, column]`.
     fn in_pytorch(&self, output: usize, tap: usize) -> usize {
         let (place, input) = (tap / self.inputs, tap % self.inputs);
         (output * self.inputs + input) * self.kernel * self.kernel + place
+    }
+
+    /// Numbers in the sums of all channels, each with its bias.
+    fn channels(&self) -> usize {
+        self.outputs * (self.taps() + 1)
     }
 
     /// Whether few enough weights are gone back to for their sums to stay in registers.
@@ -109,7 +117,8 @@ impl<F: Float> Convolution<F> {
     pub(super) fn new(size: Size, isa: Isa, layout: &mut Layout) -> Self {
         let (weight, bias) = (layout.next(), layout.next());
         let [groups, group_gradients, channels, channel_gradients] = [(); 4].map(|()| Buffer::new());
-        Self { size, isa, weight, bias, groups, group_gradients, channels, channel_gradients }
+        let lanes = isa.lanes::<F>();
+        Self { size, isa, lanes, weight, bias, groups, group_gradients, channels, channel_gradients }
     }
 
     pub(super) fn size(&self) -> Size {
@@ -120,10 +129,12 @@ impl<F: Float> Convolution<F> {
     pub(super) fn prepare(&mut self, parameters: &[F]) {
         let size = self.size;
         let (weight, bias) = (&parameters[self.weight.clone()], &parameters[self.bias.clone()]);
-        for (at, group) in self.groups.take(size.groups()).chunks_exact_mut(size.group()).enumerate() {
-            for (tap, vector) in group.chunks_exact_mut(LANES).enumerate() {
-                for (lane, value) in vector.iter_mut().take(size.outputs - at * LANES).enumerate() {
-                    let output = at * LANES + lane;
+        for (at, group) in
+            self.groups.take(size.groups(self.lanes)).chunks_exact_mut(size.group(self.lanes)).enumerate()
+        {
+            for (tap, vector) in group.chunks_exact_mut(self.lanes).enumerate() {
+                for (lane, value) in vector.iter_mut().take(size.outputs - at * self.lanes).enumerate() {
+                    let output = at * self.lanes + lane;
                     *value =
                         if tap < size.taps() { weight[size.in_pytorch(output, tap)] } else { bias[output] };
                 }
@@ -133,13 +144,13 @@ impl<F: Float> Convolution<F> {
 
     /// The cells of an image, and the place that each is from.
     pub(super) fn forward(&self, image: &[F], cells: &mut [F], winners: &mut [u8]) {
-        forward(self.isa, self.size, image, self.groups.first(self.size.groups()), cells, winners);
+        forward(self.isa, self.size, image, self.groups.first(self.size.groups(self.lanes)), cells, winners);
     }
 
     /// Makes the sums of gradients ready for the images of a pass.
     pub(super) fn prepare_backward(&mut self, parameters: &[F]) {
         let size = self.size;
-        self.group_gradients.take(size.groups()).fill(F::ZERO);
+        self.group_gradients.take(size.groups(self.lanes)).fill(F::ZERO);
         if size.sums_in_registers() {
             return;
         }
@@ -150,7 +161,7 @@ impl<F: Float> Convolution<F> {
                 *value = weight[size.in_pytorch(output, tap)];
             }
         }
-        self.channel_gradients.take(size.outputs * size.taps()).fill(F::ZERO);
+        self.channel_gradients.take(size.channels()).fill(F::ZERO);
     }
 
     /// Sums the gradients of the weights over an image; those of the image itself are for the block before, which
@@ -163,15 +174,13 @@ impl<F: Float> Convolution<F> {
         image_gradients: Option<&mut [F]>,
     ) {
         let size = self.size;
-        let sums = self.group_gradients.take(size.groups());
         if size.sums_in_registers() {
+            let sums = self.group_gradients.take(size.groups(self.lanes));
             sum_three(self.isa, size, image, winners, cells, sums);
             return;
         }
-        let sums = self.channel_gradients.take(size.outputs * size.taps());
+        let sums = self.channel_gradients.take(size.channels());
         sum_channels(self.isa, size, image, winners, cells, sums);
-        let bias_sums = self.group_gradients.take(size.groups());
-        sum_biases(self.isa, size, winners, cells, bias_sums);
         if let Some(gradients) = image_gradients {
             let weights = self.channels.first(size.outputs * size.taps());
             spread(self.isa, size, weights, winners, cells, gradients);
@@ -181,46 +190,41 @@ impl<F: Float> Convolution<F> {
     /// Adds the sums of a pass to the gradients of the parameters.
     pub(super) fn finish_backward(&mut self, gradients: &mut [F]) {
         let size = self.size;
-        let groups = self.group_gradients.first(size.groups());
-        let by_channel = !size.sums_in_registers();
+        let (lanes, taps) = (self.lanes, size.taps());
+        let sum = |output: usize, tap: usize| {
+            if size.sums_in_registers() {
+                let groups = self.group_gradients.first(size.groups(lanes));
+                groups[output / lanes * size.group(lanes) + tap * lanes + output % lanes]
+            } else {
+                self.channel_gradients.first(size.channels())[output * (taps + 1) + tap]
+            }
+        };
         for output in 0..size.outputs {
-            let group = &groups[output / LANES * size.group()..][..size.group()];
-            let of = |tap: usize| group[tap * LANES + output % LANES];
-            gradients[self.bias.start + output] += of(size.taps());
-            for tap in 0..size.taps() {
-                let sum = if by_channel {
-                    self.channel_gradients.first(size.outputs * size.taps())[output * size.taps() + tap]
-                } else {
-                    of(tap)
-                };
-                gradients[self.weight.start + size.in_pytorch(output, tap)] += sum;
+            gradients[self.bias.start + output] += sum(output, taps);
+            for tap in 0..taps {
+                gradients[self.weight.start + size.in_pytorch(output, tap)] += sum(output, tap);
             }
         }
-    }
-}
-
-/// `sum + factor * values`, lane by lane.
-#[inline(always)]
-fn add_multiple<F: Float, I: Instructions>(sum: &mut [F; LANES], factor: F, values: &[F; LANES]) {
-    for lane in 0..LANES {
-        sum[lane] = I::multiply_add(factor, values[lane], sum[lane]);
     }
 }
 
 vectorised! {
     /// Convolves an image group by group of channels.
     fn forward<F, I>(size: Size, image: &[F], groups: &[F], cells: &mut [F], winners: &mut [u8]) {
-        let group = (size.taps() + 1) * LANES;
-        let mut first = 0;
+        let (lanes, group) = (I::Vector::<F>::COUNT, size.group(I::Vector::<F>::COUNT));
         // Two groups at a time use each number of the image twice.
-        for pair in groups.chunks(2 * group) {
+        for (at, pair) in groups.chunks(2 * group).enumerate() {
             let (one, other) = pair.split_at(group);
-            if other.is_empty() {
+            let first = 2 * at * lanes;
+            if size.sums_in_registers() && other.is_empty() {
+                convolve_three::<F, I, 1>(size, image, [one], first, cells, winners);
+            } else if size.sums_in_registers() {
+                convolve_three::<F, I, 2>(size, image, [one, other], first, cells, winners);
+            } else if other.is_empty() {
                 convolve::<F, I, 1>(size, image, [one], first, cells, winners);
             } else {
                 convolve::<F, I, 2>(size, image, [one, other], first, cells, winners);
             }
-            first += 2 * LANES;
         }
     }
 }
@@ -235,132 +239,174 @@ fn convolve<F: Float, I: Instructions, const GROUPS: usize>(
     cells: &mut [F],
     winners: &mut [u8],
 ) {
-    let (inputs, run, line) = (size.inputs, size.run(), size.line());
-    let groups = groups.map(|group| group.as_chunks::<LANES>().0);
-    let bias = groups.map(|group| group[size.taps()]);
-    let outputs = size.outputs;
-    for (cell, (cells, winners)) in
-        cells.chunks_exact_mut(outputs).zip(winners.chunks_exact_mut(outputs)).enumerate()
-    {
+    let (inputs, run, line, outputs) = (size.inputs, size.run(), size.line(), size.outputs);
+    let lanes = I::Vector::<F>::COUNT;
+    let bias: [I::Vector<F>; GROUPS] = std::array::from_fn(|at| I::load(&groups[at][size.taps() * lanes..]));
+    for cell in 0..size.pooled * size.pooled {
         let corner = size.corner(cell);
         let mut sums = [bias; PLACES];
         for row in 0..size.kernel {
             let top = &image[corner + row * line..][..run + inputs];
             let bottom = &image[corner + (row + 1) * line..][..run + inputs];
-            let weights = groups.map(|group| &group[row * run..][..run]);
+            let weights: [&[F]; GROUPS] =
+                std::array::from_fn(|at| &groups[at][row * run * lanes..][..run * lanes]);
             for at in 0..run {
+                let weights: [I::Vector<F>; GROUPS] =
+                    std::array::from_fn(|group| I::load(&weights[group][at * lanes..]));
                 let values = [top[at], top[at + inputs], bottom[at], bottom[at + inputs]];
-                for (sums, value) in sums.iter_mut().zip(values) {
-                    for (sum, weights) in sums.iter_mut().zip(&weights) {
-                        add_multiple::<F, I>(sum, value, &weights[at]);
+                for place in 0..PLACES {
+                    let value = I::splat(values[place]);
+                    for group in 0..GROUPS {
+                        sums[place][group] = I::multiply_add_lanes(value, weights[group], sums[place][group]);
                     }
                 }
             }
         }
+        let cell = cell * outputs..(cell + 1) * outputs;
+        pool::<F, I, GROUPS>(&sums, first, &mut cells[cell.clone()], &mut winners[cell]);
+    }
+}
+
+/// Convolves an image of one channel with a kernel of three by three, whose weights stay in registers.
+#[inline(always)]
+fn convolve_three<F: Float, I: Instructions, const GROUPS: usize>(
+    size: Size,
+    image: &[F],
+    groups: [&[F]; GROUPS],
+    first: usize,
+    cells: &mut [F],
+    winners: &mut [u8],
+) {
+    let (side, outputs, lanes) = (size.side, size.outputs, I::Vector::<F>::COUNT);
+    let mut weights = [[I::splat(F::ZERO); GROUPS]; TAPS + 1];
+    for tap in 0..TAPS + 1 {
         for group in 0..GROUPS {
-            let (best, winner) = largest(&[0, 1, 2, 3].map(|place: usize| sums[place][group]));
-            let channel = first + group * LANES;
-            store(&best, &mut cells[channel..]);
-            store(&winner, &mut winners[channel..]);
+            weights[tap][group] = I::load(&groups[group][tap * lanes..]);
+        }
+    }
+    let rows =
+        cells.chunks_exact_mut(size.pooled * outputs).zip(winners.chunks_exact_mut(size.pooled * outputs));
+    for (row, (cells, winners)) in rows.enumerate() {
+        let lines = &image[2 * row * side..][..4 * side];
+        let row = cells.chunks_exact_mut(outputs).zip(winners.chunks_exact_mut(outputs));
+        for (column, (cells, winners)) in row.enumerate() {
+            let patch: [&[F]; 4] = [0, 1, 2, 3].map(|line| &lines[line * side + 2 * column..][..4]);
+            let mut sums = [weights[TAPS]; PLACES];
+            for tap in 0..TAPS {
+                let (down, right) = (tap / 3, tap % 3);
+                for place in 0..PLACES {
+                    let value = I::splat(patch[down + place / 2][right + place % 2]);
+                    for group in 0..GROUPS {
+                        sums[place][group] =
+                            I::multiply_add_lanes(value, weights[tap][group], sums[place][group]);
+                    }
+                }
+            }
+            pool::<F, I, GROUPS>(&sums, first, cells, winners);
         }
     }
 }
 
-/// The largest of the places in each lane, if above zero, and which it is; of equal ones the first.
+/// Writes the largest of the places for some groups of a cell's channels.
 #[inline(always)]
-fn largest<F: Float>(places: &[[F; LANES]; PLACES]) -> ([F; LANES], [u8; LANES]) {
-    let (mut best, mut winner) = (places[0], [0u8; LANES]);
-    for place in 1..PLACES {
-        for lane in 0..LANES {
+fn pool<F: Float, I: Instructions, const GROUPS: usize>(
+    sums: &[[I::Vector<F>; GROUPS]; PLACES],
+    first: usize,
+    cells: &mut [F],
+    winners: &mut [u8],
+) {
+    let (lanes, outputs) = (I::Vector::<F>::COUNT, cells.len());
+    let mut places = [[F::ZERO; MOST_LANES]; PLACES];
+    for group in 0..GROUPS {
+        for place in 0..PLACES {
+            I::store(sums[place][group], &mut places[place]);
+        }
+        let channel = first + group * lanes;
+        let (cells, winners) = (&mut cells[channel..], &mut winners[channel..]);
+        // A count that the compiler knows becomes vectors.
+        if channel + lanes <= outputs {
+            choose(&places, lanes, cells, winners);
+        } else {
+            choose(&places, outputs - channel, cells, winners);
+        }
+    }
+}
+
+/// The largest of the places for each of so many channels, if above zero, and which it is; of equal ones the first.
+#[inline(always)]
+fn choose<F: Float>(places: &[[F; MOST_LANES]; PLACES], count: usize, cells: &mut [F], winners: &mut [u8]) {
+    let (cells, winners) = (&mut cells[..count], &mut winners[..count]);
+    for lane in 0..count {
+        let (mut best, mut from) = (places[0][lane], 0u8);
+        for place in 1..PLACES {
             let value = places[place][lane];
             // What is no number stays, so that the loss is none either.
             #[expect(clippy::eq_op, reason = "only what is no number differs from itself")]
-            let wins = value > best[lane] || value != value;
-            best[lane] = if wins { value } else { best[lane] };
-            winner[lane] = if wins { place as u8 } else { winner[lane] };
+            let wins = (value > best) | (value != value);
+            best = if wins { value } else { best };
+            from = if wins { place as u8 } else { from };
         }
-    }
-    for lane in 0..LANES {
-        let dead = best[lane] <= F::ZERO;
-        winner[lane] = if dead { NOWHERE } else { winner[lane] };
-        best[lane] = if dead { F::ZERO } else { best[lane].stored() };
-    }
-    (best, winner)
-}
-
-/// Writes as many lanes as there is room for.
-#[inline(always)]
-fn store<T: Copy>(lanes: &[T; LANES], to: &mut [T]) {
-    match to.first_chunk_mut::<LANES>() {
-        Some(whole) => *whole = *lanes,
-        None => to.copy_from_slice(&lanes[..to.len()]),
+        let dead = best <= F::ZERO;
+        winners[lane] = if dead { NOWHERE } else { from };
+        cells[lane] = if dead { F::ZERO } else { best.stored() };
     }
 }
 
-/// Reads as many lanes as there are; the others are as given.
+/// The gradients that go to each place, for the first so many channels of those that are left of a cell.
 #[inline(always)]
-fn load<T: Copy>(from: &[T], others: T) -> [T; LANES] {
-    match from.first_chunk::<LANES>() {
-        Some(whole) => *whole,
-        None => {
-            let mut lanes = [others; LANES];
-            lanes[..from.len()].copy_from_slice(from);
-            lanes
-        }
+fn divide<F: Float>(cells: &[F], winners: &[u8], count: usize, places: &mut [[F; MOST_LANES]; PLACES]) {
+    // Copies, of which all may be read whether they are used or not: else each would be a jump.
+    let (mut gradients, mut from) = ([F::ZERO; MOST_LANES], [NOWHERE; MOST_LANES]);
+    gradients[..count].copy_from_slice(&cells[..count]);
+    from[..count].copy_from_slice(&winners[..count]);
+    for lane in 0..MOST_LANES {
+        let (gradient, from) = (gradients[lane], from[lane]);
+        places[0][lane] = if from == 0 { gradient } else { F::ZERO };
+        places[1][lane] = if from == 1 { gradient } else { F::ZERO };
+        places[2][lane] = if from == 2 { gradient } else { F::ZERO };
+        places[3][lane] = if from == 3 { gradient } else { F::ZERO };
     }
-}
-
-/// The gradients that go to each place.
-#[inline(always)]
-fn by_place<F: Float>(cells: &[F], winners: &[u8]) -> [[F; LANES]; PLACES] {
-    let (gradient, winner) = (load(cells, F::ZERO), load(winners, NOWHERE));
-    let mut places = [[F::ZERO; LANES]; PLACES];
-    for (number, place) in places.iter_mut().enumerate() {
-        for lane in 0..LANES {
-            place[lane] = if winner[lane] == number as u8 { gradient[lane] } else { F::ZERO };
-        }
-    }
-    places
 }
 
 vectorised! {
     /// The gradients of a kernel of three by three on one channel: nine vectors of sums that stay in registers.
     fn sum_three<F, I>(size: Size, image: &[F], winners: &[u8], cells: &[F], sums: &mut [F]) {
-        let (outputs, line) = (size.outputs, size.line());
-        for (group, sums) in sums.chunks_exact_mut(size.group()).enumerate() {
-            let channels = group * LANES..outputs.min((group + 1) * LANES);
-            let (sums, _) = sums.as_chunks_mut::<LANES>();
-            let mut taps = [[F::ZERO; LANES]; 9];
-            let mut bias = [F::ZERO; LANES];
+        let (outputs, line, lanes) = (size.outputs, size.line(), I::Vector::<F>::COUNT);
+        for (group, sums) in sums.chunks_exact_mut(size.group(lanes)).enumerate() {
+            let first = group * lanes;
+            let mut taps: [I::Vector<F>; TAPS] = std::array::from_fn(|tap| I::load(&sums[tap * lanes..]));
+            let mut bias = I::load(&sums[TAPS * lanes..]);
+            let mut shares = [[F::ZERO; MOST_LANES]; PLACES];
             for (cell, (cells, winners)) in
                 cells.chunks_exact(outputs).zip(winners.chunks_exact(outputs)).enumerate()
             {
-                let places = by_place(&cells[channels.clone()], &winners[channels.clone()]);
-                let corner = size.corner(cell);
-                let rows: [&[F; 4]; 4] = [0, 1, 2, 3].map(|row| four(&image[corner + row * line..]));
-                for row in 0..3 {
-                    for column in 0..3 {
-                        let sum = &mut taps[3 * row + column];
-                        add_multiple::<F, I>(sum, rows[row][column], &places[0]);
-                        add_multiple::<F, I>(sum, rows[row][column + 1], &places[1]);
-                        add_multiple::<F, I>(sum, rows[row + 1][column], &places[2]);
-                        add_multiple::<F, I>(sum, rows[row + 1][column + 1], &places[3]);
-                    }
+                let (cells, winners) = (&cells[first..], &winners[first..]);
+                // A count that the compiler knows becomes vectors.
+                if cells.len() >= lanes {
+                    divide(cells, winners, lanes, &mut shares);
+                } else {
+                    divide(cells, winners, cells.len(), &mut shares);
                 }
-                for lane in 0..LANES {
-                    bias[lane] += places[0][lane] + places[1][lane] + (places[2][lane] + places[3][lane]);
+                let places: [I::Vector<F>; PLACES] = std::array::from_fn(|place| I::load(&shares[place]));
+                let corner = size.corner(cell);
+                let rows: [&[F]; 4] = std::array::from_fn(|row| &image[corner + row * line..][..4]);
+                for tap in 0..TAPS {
+                    let (row, column) = (tap / 3, tap % 3);
+                    let mut sum = taps[tap];
+                    sum = I::multiply_add_lanes(I::splat(rows[row][column]), places[0], sum);
+                    sum = I::multiply_add_lanes(I::splat(rows[row][column + 1]), places[1], sum);
+                    sum = I::multiply_add_lanes(I::splat(rows[row + 1][column]), places[2], sum);
+                    taps[tap] = I::multiply_add_lanes(I::splat(rows[row + 1][column + 1]), places[3], sum);
+                }
+                for place in places {
+                    bias = I::multiply_add_lanes(I::splat(F::ONE), place, bias);
                 }
             }
-            for (sum, value) in sums.iter_mut().flatten().zip(taps.iter().chain([&bias]).flatten()) {
-                *sum += *value;
+            for (tap, sum) in taps.into_iter().chain([bias]).enumerate() {
+                I::store(sum, &mut sums[tap * lanes..]);
             }
         }
     }
-}
-
-#[inline(always)]
-fn four<F>(values: &[F]) -> &[F; 4] {
-    values.first_chunk().expect("a kernel of three lies within the image")
 }
 
 vectorised! {
@@ -373,22 +419,12 @@ vectorised! {
             }
             let (cell, output) = (at / outputs, at % outputs);
             let place = place_of(size, cell, *winner);
-            let sums = &mut sums[output * size.taps()..][..size.taps()];
+            let (bias, sums) = split_bias(&mut sums[output * (size.taps() + 1)..][..size.taps() + 1]);
+            *bias += *gradient;
             for (row, sums) in sums.chunks_exact_mut(run).enumerate() {
                 for (sum, value) in sums.iter_mut().zip(&image[place + row * line..][..run]) {
                     *sum = I::multiply_add(*gradient, *value, *sum);
                 }
-            }
-        }
-    }
-}
-
-vectorised! {
-    fn sum_biases<F, I>(size: Size, winners: &[u8], cells: &[F], sums: &mut [F]) {
-        for (cells, winners) in cells.chunks_exact(size.outputs).zip(winners.chunks_exact(size.outputs)) {
-            for (output, (gradient, winner)) in cells.iter().zip(winners).enumerate() {
-                let at = output / LANES * size.group() + size.taps() * LANES + output % LANES;
-                sums[at] += if *winner == NOWHERE { F::ZERO } else { *gradient };
             }
         }
     }
@@ -412,6 +448,12 @@ vectorised! {
             }
         }
     }
+}
+
+/// The sum of a channel's bias, which is the last, and those of its weights.
+#[inline(always)]
+fn split_bias<F>(sums: &mut [F]) -> (&mut F, &mut [F]) {
+    sums.split_last_mut().expect("every channel has a bias")
 }
 
 /// Where a place of a cell begins in the image.

@@ -4,17 +4,26 @@ use std::ops::Range;
 
 use super::float::Float;
 use super::isa::{Instructions, Isa, vectorised};
+use super::lanes::Lanes;
 use super::layout::Layout;
-
-/// Numbers of a vector.
-const LANES: usize = 16;
 
 /// Rows that are computed together, so that the weights are read as many times less often.
 const ROWS: usize = 4;
 
+/// Rows that go back together where there are 32 registers.
+const MANY_ROWS: usize = 8;
+
+/// Inputs below which vectors do not pay.
+const FEW_INPUTS: usize = 4;
+
+/// Outputs that are computed together, so that the inputs are read as many times less often.
+const OUTPUTS: usize = 5;
+
+/// The most outputs that are few.
+const MOST_OUTPUTS: usize = 16;
+
 /// Every output is the sum of all inputs, each times a weight, and a bias; weights lie as PyTorch's.
 pub(super) struct FewOutputs {
-    inputs: usize,
     outputs: usize,
     weight: Range<usize>,
     bias: Range<usize>,
@@ -23,8 +32,9 @@ pub(super) struct FewOutputs {
 
 impl FewOutputs {
     /// A layer whose weights lie as they are.
-    pub(super) fn new(inputs: usize, outputs: usize, isa: Isa, layout: &mut Layout) -> Self {
-        Self { inputs, outputs, weight: layout.next(), bias: layout.next(), isa }
+    pub(super) fn new(outputs: usize, isa: Isa, layout: &mut Layout) -> Self {
+        assert!(outputs <= MOST_OUTPUTS, "a layer of more than {MOST_OUTPUTS} outputs is a dense one");
+        Self { outputs, weight: layout.next(), bias: layout.next(), isa }
     }
 
     /// A layer whose inputs have another order than PyTorch's; the function gives the place in PyTorch's order.
@@ -36,7 +46,8 @@ impl FewOutputs {
         source: impl Fn(usize) -> usize + 'static,
     ) -> Self {
         let weight = layout.next_ordered(move |at| at / inputs * inputs + source(at % inputs));
-        Self { inputs, outputs, weight, bias: layout.next(), isa }
+        assert!(outputs <= MOST_OUTPUTS, "a layer of more than {MOST_OUTPUTS} outputs is a dense one");
+        Self { outputs, weight, bias: layout.next(), isa }
     }
 
     /// A row of outputs for each row of inputs.
@@ -58,130 +69,200 @@ impl FewOutputs {
         for row in output_gradients.chunks_exact(self.outputs) {
             of_bias.iter_mut().zip(row).for_each(|(sum, gradient)| *sum += *gradient);
         }
-        sum_weights(self.isa, self.inputs, input, output_gradients, &mut gradients[self.weight.clone()]);
-        if let Some(input_gradients) = input_gradients {
-            let weight = &parameters[self.weight.clone()];
-            spread(self.isa, weight, output_gradients, self.inputs, input_gradients);
-        }
+        let (weight, of_weight) = (&parameters[self.weight.clone()], &mut gradients[self.weight.clone()]);
+        let of_inputs = input_gradients.unwrap_or(&mut []);
+        backward(self.isa, weight, self.outputs, input, output_gradients, of_weight, of_inputs);
     }
 }
 
 vectorised! {
     fn forward<F, I>(weight: &[F], bias: &[F], input: &[F], output: &mut [F]) {
         let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
-        let mut rows = input.chunks_exact(ROWS * inputs);
-        let mut answers = output.chunks_exact_mut(ROWS * outputs);
-        for (rows, answers) in rows.by_ref().zip(answers.by_ref()) {
-            for (output, (weight, bias)) in weight.chunks_exact(inputs).zip(bias).enumerate() {
-                let sums = dot_rows::<F, I>(rows, weight);
-                for (row, sum) in sums.iter().enumerate() {
-                    answers[row * outputs + output] = (*sum + *bias).stored();
+        if inputs < FEW_INPUTS {
+            for (row, answers) in input.chunks_exact(inputs).zip(output.chunks_exact_mut(outputs)) {
+                for (answer, (weight, bias)) in answers.iter_mut().zip(weight.chunks_exact(inputs).zip(bias)) {
+                    let products = row.iter().zip(weight);
+                    *answer = products.fold(*bias, |sum, (value, weight)| I::multiply_add(*value, *weight, sum));
+                    *answer = answer.stored();
                 }
             }
+            return;
         }
-        let left = answers.into_remainder().chunks_exact_mut(outputs);
-        for (row, answers) in rows.remainder().chunks_exact(inputs).zip(left) {
-            for (answer, (weight, bias)) in answers.iter_mut().zip(weight.chunks_exact(inputs).zip(bias)) {
-                *answer = (dot::<F, I>(row, weight) + *bias).stored();
+        let whole = input.len() / (ROWS * inputs) * ROWS;
+        for (rows, answers) in
+            input.chunks_exact(ROWS * inputs).zip(output.chunks_exact_mut(ROWS * outputs))
+        {
+            answer::<F, I, ROWS>(rows, weight, bias, answers);
+        }
+        let left = output[whole * outputs..].chunks_exact_mut(outputs);
+        for (row, answers) in input[whole * inputs..].chunks_exact(inputs).zip(left) {
+            answer::<F, I, 1>(row, weight, bias, answers);
+        }
+    }
+}
+
+/// The outputs of some rows.
+#[inline(always)]
+fn answer<F: Float, I: Instructions, const R: usize>(
+    rows: &[F],
+    weight: &[F],
+    bias: &[F],
+    answers: &mut [F],
+) {
+    let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
+    let rows: [&[F]; R] = std::array::from_fn(|row| &rows[row * inputs..][..inputs]);
+    let mut output = 0;
+    while output < outputs {
+        let weights = &weight[output * inputs..];
+        if output + OUTPUTS <= outputs {
+            let sums =
+                dot::<F, I, R, OUTPUTS>(&rows, std::array::from_fn(|at| &weights[at * inputs..][..inputs]));
+            for at in 0..OUTPUTS {
+                for row in 0..R {
+                    answers[row * outputs + output + at] = (sums[at][row] + bias[output + at]).stored();
+                }
+            }
+            output += OUTPUTS;
+        } else {
+            let [sums] = dot::<F, I, R, 1>(&rows, [&weights[..inputs]]);
+            for row in 0..R {
+                answers[row * outputs + output] = (sums[row] + bias[output]).stored();
+            }
+            output += 1;
+        }
+    }
+}
+
+/// The products of some rows of weights with some rows, in the same order of sums however many.
+#[inline(always)]
+fn dot<F: Float, I: Instructions, const R: usize, const O: usize>(
+    rows: &[&[F]; R],
+    weights: [&[F]; O],
+) -> [[F; R]; O] {
+    let (inputs, lanes) = (weights[0].len(), I::Vector::<F>::COUNT);
+    let whole = inputs / lanes * lanes;
+    let mut sums = [[I::splat(F::ZERO); R]; O];
+    let mut at = 0;
+    while at < whole {
+        let mut values = [I::splat(F::ZERO); R];
+        for row in 0..R {
+            values[row] = I::load(&rows[row][at..]);
+        }
+        for output in 0..O {
+            let weight = I::load(&weights[output][at..]);
+            for row in 0..R {
+                sums[output][row] = I::multiply_add_lanes(values[row], weight, sums[output][row]);
             }
         }
+        at += lanes;
     }
-}
-
-/// The products of one row of weights with each of some rows.
-#[inline(always)]
-fn dot_rows<F: Float, I: Instructions>(rows: &[F], weight: &[F]) -> [F; ROWS] {
-    let inputs = weight.len();
-    let mut sums = [[F::ZERO; LANES]; ROWS];
-    let (weights, weights_left) = weight.as_chunks::<LANES>();
-    let rows: [&[F]; ROWS] = std::array::from_fn(|row| &rows[row * inputs..][..inputs]);
-    let vectors = rows.map(|row| &row.as_chunks::<LANES>().0[..weights.len()]);
-    for (at, weights) in weights.iter().enumerate() {
-        for (sums, vectors) in sums.iter_mut().zip(&vectors) {
-            for lane in 0..LANES {
-                sums[lane] = I::multiply_add(vectors[at][lane], weights[lane], sums[lane]);
+    // Loops rather than closures, which would be functions of their own, for any CPU.
+    let mut totals = [[F::ZERO; R]; O];
+    for output in 0..O {
+        for row in 0..R {
+            let mut sum = I::total(sums[output][row]);
+            for (value, weight) in rows[row][whole..].iter().zip(&weights[output][whole..]) {
+                sum = I::multiply_add(*value, *weight, sum);
             }
+            totals[output][row] = sum;
         }
     }
-    std::array::from_fn(|row| {
-        let left = rows[row].as_chunks::<LANES>().1.iter().zip(weights_left);
-        left.fold(total(&sums[row]), |sum, (value, weight)| I::multiply_add(*value, *weight, sum))
-    })
-}
-
-/// The product of a row of weights with a row, summed in the same order as that of several rows.
-#[inline(always)]
-fn dot<F: Float, I: Instructions>(row: &[F], weight: &[F]) -> F {
-    let mut sums = [F::ZERO; LANES];
-    let ((vectors, left), (weights, weights_left)) = (row.as_chunks::<LANES>(), weight.as_chunks::<LANES>());
-    for (vector, weights) in vectors.iter().zip(weights) {
-        for lane in 0..LANES {
-            sums[lane] = I::multiply_add(vector[lane], weights[lane], sums[lane]);
-        }
-    }
-    let left = left.iter().zip(weights_left);
-    left.fold(total(&sums), |sum, (value, weight)| I::multiply_add(*value, *weight, sum))
-}
-
-/// The sum of all lanes, half by half.
-#[inline(always)]
-fn total<F: Float>(lanes: &[F; LANES]) -> F {
-    let mut sums = *lanes;
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            sums[lane] += sums[lane + half];
-        }
-        half /= 2;
-    }
-    sums[0]
+    totals
 }
 
 vectorised! {
-    /// Adds to the gradient of each weight, rows by fours.
-    fn sum_weights<F, I>(inputs: usize, input: &[F], gradients: &[F], sums: &mut [F]) {
-        let outputs = sums.len() / inputs;
-        let mut rows = input.chunks_exact(ROWS * inputs);
-        let mut answers = gradients.chunks_exact(ROWS * outputs);
-        for (rows, gradients) in rows.by_ref().zip(answers.by_ref()) {
-            let rows: [&[F]; ROWS] = std::array::from_fn(|row| &rows[row * inputs..][..inputs]);
-            for (output, sums) in sums.chunks_exact_mut(inputs).enumerate() {
-                let factors: [F; ROWS] = std::array::from_fn(|row| gradients[row * outputs + output]);
-                for (at, sum) in sums.iter_mut().enumerate() {
-                    let mut value = *sum;
-                    for row in 0..ROWS {
-                        value = I::multiply_add(factors[row], rows[row][at], value);
+    /// Adds the gradients of the weights, and writes those of the inputs unless there is no room for them.
+    fn backward<F, I>(weight: &[F], outputs: usize, input: &[F], gradients: &[F], sums: &mut [F], to: &mut [F]) {
+        let inputs = weight.len() / outputs;
+        let rows = gradients.len() / outputs;
+        if inputs < FEW_INPUTS && to.is_empty() {
+            for (row, gradients) in input.chunks_exact(inputs).zip(gradients.chunks_exact(outputs)) {
+                for (sums, gradient) in sums.chunks_exact_mut(inputs).zip(gradients) {
+                    for (sum, value) in sums.iter_mut().zip(row) {
+                        *sum = I::multiply_add(*gradient, *value, *sum);
                     }
-                    *sum = value;
                 }
             }
+            return;
         }
-        let left = answers.remainder().chunks_exact(outputs);
-        for (row, gradients) in rows.remainder().chunks_exact(inputs).zip(left) {
-            for (sums, gradient) in sums.chunks_exact_mut(inputs).zip(gradients) {
-                for (sum, value) in sums.iter_mut().zip(row) {
-                    *sum = I::multiply_add(*gradient, *value, *sum);
-                }
+        let wanted = if to.is_empty() { 0 } else { inputs };
+        let mut row = 0;
+        while row < rows {
+            let left = &input[row * inputs..];
+            let (gradients, to) = (&gradients[row * outputs..], &mut to[row * wanted..]);
+            if I::MANY_REGISTERS && row + MANY_ROWS <= rows {
+                let (gradients, to) = (&gradients[..MANY_ROWS * outputs], &mut to[..MANY_ROWS * wanted]);
+                go_back::<F, I, MANY_ROWS>(weight, left, gradients, sums, to);
+                row += MANY_ROWS;
+            } else if row + ROWS <= rows {
+                go_back::<F, I, ROWS>(weight, left, &gradients[..ROWS * outputs], sums, &mut to[..ROWS * wanted]);
+                row += ROWS;
+            } else {
+                go_back::<F, I, 1>(weight, left, &gradients[..outputs], sums, &mut to[..wanted]);
+                row += 1;
             }
         }
     }
 }
 
-vectorised! {
-    /// The gradients of the inputs.
-    fn spread<F, I>(weight: &[F], gradients: &[F], inputs: usize, to: &mut [F]) {
-        let outputs = weight.len() / inputs;
-        for (to, gradients) in to.chunks_exact_mut(inputs).zip(gradients.chunks_exact(outputs)) {
-            let (first, others) = weight.split_at(inputs);
-            for (to, weight) in to.iter_mut().zip(first) {
-                *to = gradients[0] * *weight;
-            }
-            for (weight, gradient) in others.chunks_exact(inputs).zip(&gradients[1..]) {
-                for (to, weight) in to.iter_mut().zip(weight) {
-                    *to = I::multiply_add(*gradient, *weight, *to);
-                }
-            }
-            to.iter_mut().for_each(|value| *value = value.stored());
+/// Goes back with some rows: every weight is read once, and every sum read and written once, for all of them.
+#[inline(always)]
+fn go_back<F: Float, I: Instructions, const R: usize>(
+    weight: &[F],
+    input: &[F],
+    gradients: &[F],
+    sums: &mut [F],
+    to: &mut [F],
+) {
+    let outputs = gradients.len() / R;
+    let (inputs, lanes) = (weight.len() / outputs, I::Vector::<F>::COUNT);
+    let rows: [&[F]; R] = std::array::from_fn(|row| &input[row * inputs..][..inputs]);
+    let mut by_output = [[F::ZERO; R]; MOST_OUTPUTS];
+    for (row, gradients) in gradients.chunks_exact(outputs).enumerate() {
+        for (own, gradient) in by_output.iter_mut().zip(gradients) {
+            own[row] = *gradient;
         }
+    }
+    let whole = inputs / lanes * lanes;
+    let mut at = 0;
+    while at < whole {
+        let mut values = [I::splat(F::ZERO); R];
+        for row in 0..R {
+            values[row] = I::load(&rows[row][at..]);
+        }
+        let mut spread = [I::splat(F::ZERO); R];
+        for (output, gradients) in by_output.iter().enumerate().take(outputs) {
+            let place = output * inputs + at;
+            let weight = I::load(&weight[place..]);
+            let mut sum = I::load(&sums[place..]);
+            for row in 0..R {
+                let gradient = I::splat(gradients[row]);
+                sum = I::multiply_add_lanes(gradient, values[row], sum);
+                spread[row] = I::multiply_add_lanes(gradient, weight, spread[row]);
+            }
+            I::store(sum, &mut sums[place..]);
+        }
+        if !to.is_empty() {
+            for row in 0..R {
+                I::store(spread[row], &mut to[row * inputs + at..]);
+            }
+        }
+        at += lanes;
+    }
+    for at in whole..inputs {
+        for row in 0..R {
+            let mut spread = F::ZERO;
+            for output in 0..outputs {
+                let (place, gradient) = (output * inputs + at, gradients[row * outputs + output]);
+                sums[place] = I::multiply_add(gradient, rows[row][at], sums[place]);
+                spread = I::multiply_add(gradient, weight[place], spread);
+            }
+            if !to.is_empty() {
+                to[row * inputs + at] = spread;
+            }
+        }
+    }
+    if F::ROUNDED_IN_STORE {
+        to.iter_mut().for_each(|value| *value = value.stored());
     }
 }

@@ -1,8 +1,11 @@
 //! The instruction sets that kernels are compiled for; the best that the CPU has is chosen at run time.
 
+#![expect(unsafe_code, reason = "vectors are read through pointers, with instructions a CPU may lack")]
+
 use std::fmt;
 
 use super::float::Float;
+use super::lanes::Lanes;
 
 /// An instruction set that this CPU has: only those that were detected can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,40 +69,127 @@ impl fmt::Display for Isa {
 }
 
 /// What a kernel may use, as a type, so that one source becomes the code of every instruction set.
+///
+/// Types that implement it are named by [`vectorised`] alone, and only in code that runs where the CPU has the
+/// instructions: what is unsafe about vectors is safe within kernels.
 pub(super) trait Instructions: Copy {
+    /// A vector of numbers.
+    type Vector<F: Float>: Lanes;
+
+    /// Whether there are 32 registers for vectors rather than 16.
+    const MANY_REGISTERS: bool;
+
     /// `factor * other + addend`, in one instruction where there is one.
     fn multiply_add<F: Float>(factor: F, other: F, addend: F) -> F;
+
+    /// A number in all lanes.
+    #[inline(always)]
+    fn splat<F: Float>(value: F) -> Self::Vector<F> {
+        // SAFETY: the CPU has the instructions, as said above; a vector's numbers are of the size of `F`.
+        unsafe { Self::Vector::<F>::splat(&raw const value) }
+    }
+
+    /// The vector at the beginning of a slice.
+    #[inline(always)]
+    fn load<F: Float>(from: &[F]) -> Self::Vector<F> {
+        assert!(from.len() >= Self::Vector::<F>::COUNT, "a vector is longer than its slice");
+        // SAFETY: as above, and the slice is long enough.
+        unsafe { Self::Vector::<F>::load(from.as_ptr()) }
+    }
+
+    /// Writes a vector to the beginning of a slice.
+    #[inline(always)]
+    fn store<F: Float>(vector: Self::Vector<F>, to: &mut [F]) {
+        assert!(to.len() >= Self::Vector::<F>::COUNT, "a vector is longer than its slice");
+        // SAFETY: as above, and the slice is long enough.
+        unsafe { vector.store(to.as_mut_ptr()) }
+    }
+
+    /// `factor * other + addend`, lane by lane.
+    #[inline(always)]
+    fn multiply_add_lanes<V: Lanes>(factor: V, other: V, addend: V) -> V {
+        // SAFETY: the CPU has the instructions, as said above.
+        unsafe { factor.multiply_add(other, addend) }
+    }
+
+    /// The sum of all lanes, half by half.
+    #[inline(always)]
+    fn total<F: Float>(vector: Self::Vector<F>) -> F {
+        let mut lanes = [F::ZERO; MOST_LANES];
+        Self::store(vector, &mut lanes);
+        let mut half = Self::Vector::<F>::COUNT / 2;
+        while half > 0 {
+            for lane in 0..half {
+                lanes[lane] = lanes[lane] + lanes[lane + half];
+            }
+            half /= 2;
+        }
+        lanes[0]
+    }
 }
 
-/// The CPU multiplies and adds in one instruction.
-#[derive(Clone, Copy)]
-pub(super) struct Fused;
+/// Lanes of the longest vector.
+pub(super) const MOST_LANES: usize = 16;
 
-/// The CPU multiplies, then adds.
+/// AVX-512.
 #[derive(Clone, Copy)]
-pub(super) struct Unfused;
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Avx512;
 
-impl Instructions for Fused {
+/// AVX2 and FMA.
+#[derive(Clone, Copy)]
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Avx2;
+
+/// What every CPU of the architecture has.
+#[derive(Clone, Copy)]
+pub(super) struct Plain;
+
+#[cfg(target_arch = "x86_64")]
+impl Instructions for Avx512 {
+    type Vector<F: Float> = F::Widest;
+    const MANY_REGISTERS: bool = true;
+
     #[inline(always)]
     fn multiply_add<F: Float>(factor: F, other: F, addend: F) -> F {
         factor.fused(other, addend)
     }
 }
 
-impl Instructions for Unfused {
+#[cfg(target_arch = "x86_64")]
+impl Instructions for Avx2 {
+    type Vector<F: Float> = F::Wide;
+    const MANY_REGISTERS: bool = false;
+
     #[inline(always)]
     fn multiply_add<F: Float>(factor: F, other: F, addend: F) -> F {
-        factor * other + addend
+        factor.fused(other, addend)
     }
 }
 
-/// What [`vectorised`] compiles for an architecture whose instructions are all known when it is built.
-#[cfg(target_arch = "aarch64")]
-pub(super) type Native = Fused;
+impl Instructions for Plain {
+    type Vector<F: Float> = F::Plain;
+    const MANY_REGISTERS: bool = cfg!(target_arch = "aarch64");
 
-/// What [`vectorised`] compiles for an architecture whose instructions are all known when it is built.
-#[cfg(not(target_arch = "aarch64"))]
-pub(super) type Native = Unfused;
+    #[inline(always)]
+    fn multiply_add<F: Float>(factor: F, other: F, addend: F) -> F {
+        // On x86-64 only later CPUs do both at once, and elsewhere than here the C library would do it.
+        if cfg!(target_arch = "aarch64") { factor.fused(other, addend) } else { factor * other + addend }
+    }
+}
+
+impl Isa {
+    /// Numbers in a vector.
+    pub(super) fn lanes<F: Float>(self) -> usize {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => F::Widest::COUNT,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => F::Wide::COUNT,
+            Level::Plain => F::Plain::COUNT,
+        }
+    }
+}
 
 /// Compiles a function of numbers `F` for every instruction set `I`; its first argument becomes the [`Isa`].
 ///
@@ -115,7 +205,7 @@ macro_rules! vectorised {
             isa: $crate::cpu::isa::Isa,
             $($argument: $type),*
         ) $(-> $output)? {
-            use $crate::cpu::isa::{Instructions, Level, Native};
+            use $crate::cpu::isa::{Instructions, Level, Plain};
 
             #[inline(always)]
             #[allow(clippy::extra_unused_type_parameters, reason = "not every kernel multiplies and adds")]
@@ -126,13 +216,13 @@ macro_rules! vectorised {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
             fn avx512<$F: $crate::cpu::float::Float>($($argument: $type),*) $(-> $output)? {
-                any::<$F, $crate::cpu::isa::Fused>($($argument),*)
+                any::<$F, $crate::cpu::isa::Avx512>($($argument),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             fn avx2<$F: $crate::cpu::float::Float>($($argument: $type),*) $(-> $output)? {
-                any::<$F, $crate::cpu::isa::Fused>($($argument),*)
+                any::<$F, $crate::cpu::isa::Avx2>($($argument),*)
             }
 
             match isa.level() {
@@ -142,7 +232,7 @@ macro_rules! vectorised {
                 // SAFETY: an `Isa` is made only where the CPU was found to have it.
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx2 => unsafe { avx2($($argument),*) },
-                Level::Plain => any::<$F, Native>($($argument),*),
+                Level::Plain => any::<$F, Plain>($($argument),*),
             }
         }
     };

@@ -58,7 +58,7 @@ impl<F: Float> Mlp<F> {
         let hidden = (0..layers).map(&mut hidden).collect();
         Self {
             hidden,
-            last: FewOutputs::new(inputs, 1, isa, layout),
+            last: FewOutputs::new(1, isa, layout),
             dropout: Dropout::new(recipe, shard),
             features: spec.features,
             width: spec.width,

@@ -16,6 +16,7 @@ use super::layout::Layout;
 use super::network::Rows;
 use super::optimizer::Optimizer;
 use super::shard::{Shard, each, rows_of, sum_gradients};
+use crate::checks::check_whole;
 use crate::{Model, ModelSpec, Recipe, StepResult, TrainError, Weights};
 
 /// A model whose parameters, gradients and moments are flat slices of one layout.
@@ -89,6 +90,11 @@ impl<F: Float> CpuModel<F> {
         if width != self.spec.features {
             let (model, expected) = (self.spec.kind, self.spec.features);
             return Err(TrainError::Width { model, expected, found: width });
+        }
+        if let Some(classes) = self.spec.kind.classes() {
+            let (tokens, what) = if self.spec.kind.reads_tokens() { (width, "token") } else { (0, "label") };
+            check_whole(&batch.features[..rows * tokens], tokens.max(1), classes, 0, what)?;
+            check_whole(&batch.targets, 1, classes, 0, what)?;
         }
         let count = self.shards[0].count(rows);
         for number in self.shards.len()..count {
