@@ -182,6 +182,7 @@ fn run_summary(meta: &RunMeta, run: &Supervised<'_>) -> RunSummary {
         device: meta.device.clone(),
         threads: meta.threads,
         engine: meta.engine.clone(),
+        peak_flops_per_s: meta.peak_flops_per_s,
         cpus: meta.machine.cpus,
     }
 }

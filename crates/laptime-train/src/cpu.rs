@@ -31,6 +31,7 @@ mod model;
 mod network;
 mod norm;
 mod optimizer;
+mod peak;
 mod product;
 mod projection;
 mod recurrence;
@@ -43,6 +44,7 @@ mod transformer;
 use self::float::Bf16;
 use self::isa::Isa;
 use self::model::CpuModel;
+use self::peak::peak_flops_per_s;
 use crate::threads::use_threads;
 use crate::{Dtype, Engine, Model, ModelSpec, Recipe, TrainError, Weights};
 
@@ -68,6 +70,16 @@ impl Engine for CpuEngine {
 
     fn threads(&self) -> u32 {
         self.threads
+    }
+
+    fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
+        let one = match dtype {
+            Dtype::F64 => peak_flops_per_s::<f64>(self.isa),
+            // Numbers of 16 bits are computed with in 32.
+            Dtype::F32 | Dtype::Bf16 => peak_flops_per_s::<f32>(self.isa),
+        };
+        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Some(one * cpus.min(self.threads as usize) as f64)
     }
 
     fn model(

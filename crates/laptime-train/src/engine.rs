@@ -4,7 +4,7 @@ use std::path::Path;
 
 use laptime_load::Batch;
 
-use crate::{ModelSpec, Recipe, TrainError, Weights};
+use crate::{Dtype, ModelSpec, Recipe, TrainError, Weights};
 
 /// Something that can train the reference models: a framework on a device.
 pub trait Engine {
@@ -13,6 +13,13 @@ pub trait Engine {
 
     /// Threads it computes with, the calling one included.
     fn threads(&self) -> u32;
+
+    /// The most floating-point operations a second that its threads can do together with numbers of a type;
+    /// `None` where it does not know. Measuring it may take some milliseconds.
+    fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
+        let _ = dtype;
+        None
+    }
 
     /// Builds a model from given weights; from the same weights every engine starts the same.
     fn model(&self, spec: &ModelSpec, start: &Weights, recipe: &Recipe)

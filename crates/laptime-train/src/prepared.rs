@@ -31,6 +31,7 @@ pub struct Prepared {
     facts: FitFacts,
     engine: String,
     threads: u32,
+    peak_flops_per_s: Option<f64>,
 }
 
 impl Prepared {
@@ -71,6 +72,7 @@ impl Prepared {
             facts,
             engine: engine.name(),
             threads: engine.threads(),
+            peak_flops_per_s: engine.peak_flops_per_s(plan.dtype),
         })
     }
 
@@ -84,6 +86,12 @@ impl Prepared {
     #[must_use]
     pub fn engine(&self) -> &str {
         &self.engine
+    }
+
+    /// The most floating-point operations a second that its threads can do together, where the engine knows.
+    #[must_use]
+    pub fn peak_flops_per_s(&self) -> Option<f64> {
+        self.peak_flops_per_s
     }
 
     /// Threads it computes with.

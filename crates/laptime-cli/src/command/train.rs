@@ -199,6 +199,7 @@ fn options(began: &ProgramStart, prepared: &[Prepared], session: &Session<'_>) -
         device: Some("cpu".into()),
         threads: prepared.first().map(Prepared::threads),
         engine: prepared.first().map(|first| first.engine().to_owned()),
+        peak_flops_per_s: prepared.first().and_then(Prepared::peak_flops_per_s),
         ..RunMeta::default()
     };
     let root = session.place.folder();

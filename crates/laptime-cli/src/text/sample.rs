@@ -309,6 +309,7 @@ fn run(status: Status) -> RunSummary {
         device: None,
         threads: None,
         engine: None,
+        peak_flops_per_s: None,
         cpus: 2,
     }
 }
@@ -317,8 +318,8 @@ fn known_run() -> RunSummary {
     RunSummary {
         device: Some("cpu".to_owned()),
         threads: Some(1),
-        engine: Some("burn 0.22.1 flex".to_owned()),
-        frameworks: vec!["burn".to_owned()],
+        engine: Some("laptime cpu AVX-512".to_owned()),
+        frameworks: vec!["laptime".to_owned()],
         ..run(Status::Finished)
     }
 }
@@ -341,7 +342,7 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
     FitSummary {
         index,
         label: "mlp".to_owned(),
-        framework: Some("burn".to_owned()),
+        framework: Some("laptime".to_owned()),
         rows: Some(rows),
         batch: Some(32),
         parameters: Some(769),

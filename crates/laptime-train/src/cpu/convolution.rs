@@ -462,3 +462,90 @@ fn place_of(size: Size, cell: usize, winner: u8) -> usize {
     let (down, right) = (usize::from(winner / 2), usize::from(winner % 2));
     size.corner(cell) + down * size.line() + right * size.inputs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::finite_differences::{assert_gradients, numbers};
+    use crate::{Start, WeightShape};
+
+    fn sizes() -> impl Iterator<Item = Size> {
+        // Kernel of three on one channel with whole and part groups, other kernels, several channels, odd sides.
+        let sizes = [
+            (1, 32, 3, 9),
+            (1, 5, 3, 6),
+            (1, 1, 1, 4),
+            (1, 17, 2, 6),
+            (1, 3, 5, 9),
+            (3, 18, 3, 7),
+            (2, 2, 1, 5),
+        ];
+        sizes.into_iter().map(|(inputs, outputs, kernel, side)| Size {
+            inputs,
+            outputs,
+            kernel,
+            side,
+            pooled: (side + 1 - kernel) / 2,
+        })
+    }
+
+    fn block(size: Size, isa: Isa) -> (Convolution<f64>, usize) {
+        let shape = |dims: &[usize]| WeightShape { dims: dims.to_vec(), start: Start::Zero };
+        let kernel = [size.outputs, size.inputs, size.kernel, size.kernel];
+        let mut layout = Layout::new(vec![shape(&kernel), shape(&[size.outputs])]);
+        let convolution = Convolution::new(size, isa, &mut layout);
+        (convolution, layout.count())
+    }
+
+    fn cells(block: &mut Convolution<f64>, values: &[f64], count: usize) -> (Vec<f64>, Vec<u8>) {
+        let (mut cells, mut winners) = (vec![0.0; block.size.cells()], vec![0; block.size.cells()]);
+        block.prepare(&values[..count]);
+        block.forward(&values[count..], &mut cells, &mut winners);
+        (cells, winners)
+    }
+
+    #[test]
+    fn cells_are_those_computed_place_by_place() {
+        for (size, isa) in sizes().flat_map(|size| Isa::available().into_iter().map(move |isa| (size, isa))) {
+            let (mut block, count) = block(size, isa);
+            let values = numbers(count + size.image(), 1);
+            let (found, _) = cells(&mut block, &values, count);
+            let image = &values[count..];
+            for (at, found) in found.iter().enumerate() {
+                let (cell, output) = (at / size.outputs, at % size.outputs);
+                let place = |number: u8| -> f64 {
+                    let begin = place_of(size, cell, number);
+                    let tap = |tap: usize| {
+                        let (row, within) = (tap / size.run(), tap % size.run());
+                        values[size.in_pytorch(output, tap)] * image[begin + row * size.line() + within]
+                    };
+                    (0..size.taps()).map(tap).sum::<f64>() + values[block.bias.start + output]
+                };
+                let expected = (0..NOWHERE).map(place).fold(0.0, f64::max);
+                assert!((found - expected).abs() < 1e-12, "{isa}: {found} is not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_are_those_of_finite_differences() {
+        for (size, isa) in sizes().flat_map(|size| Isa::available().into_iter().map(move |isa| (size, isa))) {
+            let (mut block, count) = block(size, isa);
+            let values = numbers(count + size.image(), 1);
+            let pull = numbers(size.cells(), 2);
+            let (_, winners) = cells(&mut block, &values, count);
+            let mut gradients = vec![0.0; values.len()];
+            let (of_parameters, of_image) = gradients.split_at_mut(count);
+            block.prepare_backward(&values[..count]);
+            block.backward(&values[count..], &winners, &pull, Some(of_image));
+            block.finish_backward(of_parameters);
+            // The first block has no use for the gradients of its image, and its fast way does not give any.
+            let known = if size.sums_in_registers() { count } else { values.len() };
+            let forward = |known: &[f64]| {
+                let values: Vec<f64> = known.iter().chain(&values[known.len()..]).copied().collect();
+                cells(&mut block, &values, count).0.iter().zip(&pull).map(|(cell, pull)| cell * pull).sum()
+            };
+            assert_gradients(&values[..known], &gradients[..known], forward);
+        }
+    }
+}

@@ -83,3 +83,36 @@ vectorised! {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::finite_differences::{assert_gradients, numbers};
+    use crate::{Start as First, WeightShape};
+
+    #[test]
+    fn gradients_are_those_of_finite_differences_for_any_size() {
+        let shape = |dims: &[usize]| WeightShape { dims: dims.to_vec(), start: First::Zero };
+        for (inputs, outputs, rows) in [(1, 1, 1), (3, 5, 7), (10, 64, 3), (33, 20, 2)] {
+            for isa in Isa::available() {
+                let mut layout = Layout::new(vec![shape(&[outputs, inputs]), shape(&[outputs])]);
+                let mut layer = Dense::<f64>::new(inputs, outputs, isa, &mut layout);
+                let count = layout.count();
+                let values = numbers(count + rows * inputs, 1);
+                let pull = numbers(rows * outputs, 2);
+                let mut out = vec![0.0; rows * outputs];
+                layer.forward(&values[..count], &values[count..], &mut out);
+                let mut gradients = vec![0.0; values.len()];
+                let (of_parameters, of_inputs) = gradients.split_at_mut(count);
+                let passed = (&values[count..], &out[..]);
+                layer.backward(&values[..count], passed, &mut pull.clone(), of_parameters, Some(of_inputs));
+                let forward = |values: &[f64]| {
+                    let mut out = vec![0.0; rows * outputs];
+                    layer.forward(&values[..count], &values[count..], &mut out);
+                    out.iter().zip(&pull).map(|(out, pull)| out * pull).sum()
+                };
+                assert_gradients(&values, &gradients, forward);
+            }
+        }
+    }
+}

@@ -266,3 +266,39 @@ fn go_back<F: Float, I: Instructions, const R: usize>(
         to.iter_mut().for_each(|value| *value = value.stored());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::finite_differences::{assert_gradients, numbers};
+    use crate::{Start, WeightShape};
+
+    #[test]
+    fn gradients_are_those_of_finite_differences_for_any_size() {
+        let shape = |dims: &[usize]| WeightShape { dims: dims.to_vec(), start: Start::Zero };
+        for (inputs, outputs, rows) in [(1, 1, 3), (2, 3, 5), (21, 1, 13), (37, 10, 9), (16, 6, 1)] {
+            for isa in Isa::available() {
+                let mut layout = Layout::new(vec![shape(&[outputs, inputs]), shape(&[outputs])]);
+                let layer = FewOutputs::new(outputs, isa, &mut layout);
+                let count = layout.count();
+                // Parameters first, then the inputs: both have gradients.
+                let values = numbers(count + rows * inputs, 1);
+                let pull = numbers(rows * outputs, 2);
+                let mut gradients = vec![0.0; values.len()];
+                let (of_parameters, of_inputs) = gradients.split_at_mut(count);
+                layer.backward(&values[..count], &values[count..], &pull, of_parameters, Some(of_inputs));
+                let mut alone = vec![0.0; count];
+                layer.backward(&values[..count], &values[count..], &pull, &mut alone, None);
+                for (one, other) in alone.iter().zip(&*of_parameters) {
+                    assert!((one - other).abs() < 1e-12, "{isa} {inputs} {outputs}: {one} is not {other}");
+                }
+                let forward = |values: &[f64]| {
+                    let mut out = vec![0.0; rows * outputs];
+                    layer.forward(&values[..count], &values[count..], &mut out);
+                    out.iter().zip(&pull).map(|(out, pull)| out * pull).sum()
+                };
+                assert_gradients(&values, &gradients, forward);
+            }
+        }
+    }
+}

@@ -71,9 +71,6 @@ pub(super) trait Float:
     /// The square root.
     fn sqrt(self) -> Self;
 
-    /// The exponential.
-    fn exp(self) -> Self;
-
     /// The natural logarithm.
     fn ln(self) -> Self;
 
@@ -148,11 +145,6 @@ macro_rules! float {
             #[inline(always)]
             fn sqrt(self) -> Self {
                 $wrap($unwrap(self).sqrt())
-            }
-
-            #[inline(always)]
-            fn exp(self) -> Self {
-                $wrap($unwrap(self).exp())
             }
 
             #[inline(always)]
