@@ -17,7 +17,7 @@ use crate::model_kind::VOCABULARY;
 use crate::{ModelSpec, Recipe};
 
 /// Places of all rows of a shard below which it is not worth a thread.
-const LEAST_PLACES: usize = 512;
+const LEAST_PLACES: usize = 1024;
 
 /// Embeddings of tokens and places, blocks, a norm and a dense layer.
 ///
