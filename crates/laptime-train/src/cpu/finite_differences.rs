@@ -1,5 +1,7 @@
 //! Gradients held against differences, for the tests of the layers.
 
+use std::ops::Range;
+
 use super::layout::Layout;
 use super::network::{Network, Rows};
 use crate::{ModelSpec, VOCABULARY};
@@ -64,4 +66,34 @@ pub(super) fn assert_network<N: Network<f64>>(spec: &ModelSpec, build: impl Fn(&
         network.forward(parameters, true);
         network.outputs().iter().zip(&pull).map(|(output, pull)| output * pull).sum()
     });
+}
+
+/// What a network makes of one row, after a larger batch, is what it made of it there; `row_of` says which row an
+/// answer belongs to.
+pub(super) fn assert_rows_alone<N: Network<f64>>(
+    spec: &ModelSpec,
+    build: impl Fn(&mut Layout) -> N,
+    row_of: impl Fn(usize, usize) -> usize,
+) {
+    const ROWS: usize = 5;
+    let mut layout = Layout::new(spec.shapes().unwrap());
+    let mut network = build(&mut layout);
+    let parameters = numbers(layout.count(), 6);
+    let tokens: Vec<f32> = (0..ROWS * spec.features).map(|at| (at * 7 % 19) as f32).collect();
+    let mut outputs = |range: Range<usize>| {
+        let features = &tokens[range.start * spec.features..range.end * spec.features];
+        let rows = Rows { rows: range.len(), width: spec.features, features, targets: &[0.0; ROWS][range] };
+        network.load(&rows, &mut Vec::new());
+        network.forward(&parameters, true);
+        network.outputs().to_vec()
+    };
+    let together = outputs(0..ROWS);
+    for row in 0..ROWS {
+        let alone = outputs(row..row + 1);
+        let answers = together.chunks_exact(VOCABULARY).enumerate();
+        let own = answers.filter(|(at, _)| row_of(*at, ROWS) == row).flat_map(|(_, answer)| answer);
+        for (alone, own) in alone.iter().zip(own) {
+            assert!((alone - own).abs() < 1e-12 * own.abs().max(1.0), "row {row}: {alone} and {own}");
+        }
+    }
 }

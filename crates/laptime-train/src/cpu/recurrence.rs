@@ -226,11 +226,17 @@ impl<F: Float> Recurrence<F> {
     }
 
     /// Adds the gradients of the input's weights for the inputs of all places, and writes those of the inputs.
-    pub(super) fn backward_all(&mut self, parameters: &[F], inputs: (&[F], &mut [F]), gradients: &mut [F]) {
+    pub(super) fn backward_all(
+        &mut self,
+        parameters: &[F],
+        inputs: &[F],
+        of_inputs: &mut [F],
+        gradients: &mut [F],
+    ) {
         let gates = std::mem::replace(&mut self.gates, Buffer::new());
         let all = gates.first(self.rows * self.places * self.gates_width());
-        self.backward_project(inputs.0, all, gradients);
-        self.backward_inputs(parameters, all, inputs.1, Start::Zero);
+        self.backward_project(inputs, all, gradients);
+        self.backward_inputs(parameters, all, of_inputs, Start::Zero);
         self.gates = gates;
     }
 }

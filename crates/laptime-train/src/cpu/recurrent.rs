@@ -153,7 +153,7 @@ impl<F: Float> Network<F> for Recurrent<F> {
             let (lower, upper) = self.layers.split_at_mut(at);
             upper[0].backward(parameters, own, gradients);
             if let Some(lower) = lower.last() {
-                upper[0].backward_all(parameters, (lower.states(), below), gradients);
+                upper[0].backward_all(parameters, lower.states(), below, gradients);
                 std::mem::swap(&mut own, &mut below);
             }
         }
@@ -169,13 +169,15 @@ impl<F: Float> Network<F> for Recurrent<F> {
 mod tests {
     use super::*;
     use crate::OptimizerKind;
-    use crate::cpu::finite_differences::assert_network;
+    use crate::cpu::finite_differences::{assert_network, assert_rows_alone};
 
     fn check(kind: ModelKind, layers: usize, width: usize) {
         let spec = ModelSpec { kind, features: 4, layers, width, kernel: 3 };
         for dropout in [0.0, 0.4] {
             let recipe = Recipe { dropout, ..Recipe::new(kind, OptimizerKind::Adam) };
-            assert_network(&spec, |layout| Recurrent::new(&spec, &recipe, Isa::best(), 0, layout));
+            for isa in Isa::available() {
+                assert_network(&spec, |layout| Recurrent::new(&spec, &recipe, isa, 0, layout));
+            }
         }
     }
 
@@ -195,5 +197,17 @@ mod tests {
     fn gradients_of_the_gru_are_those_of_finite_differences() {
         check(ModelKind::Gru, 2, 5);
         check(ModelKind::Gru, 1, 1);
+    }
+    #[test]
+    fn a_row_gives_the_same_alone_as_with_others() {
+        for kind in [ModelKind::Rnn, ModelKind::Lstm, ModelKind::Gru] {
+            let spec = ModelSpec { kind, features: 7, layers: 2, width: 20, kernel: 3 };
+            let recipe = Recipe::new(kind, OptimizerKind::Adam);
+            assert_rows_alone(
+                &spec,
+                |layout| Recurrent::new(&spec, &recipe, Isa::best(), 0, layout),
+                |at, rows| at % rows,
+            );
+        }
     }
 }

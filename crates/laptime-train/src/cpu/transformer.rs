@@ -210,14 +210,16 @@ vectorised! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::finite_differences::assert_network;
+    use crate::cpu::finite_differences::{assert_network, assert_rows_alone, numbers};
     use crate::{ModelKind, OptimizerKind};
 
     fn check(layers: usize, width: usize, places: usize, dropout: f64) {
         let kind = ModelKind::Transformer;
         let spec = ModelSpec { kind, features: places, layers, width, kernel: 3 };
         let recipe = Recipe { dropout, ..Recipe::new(kind, OptimizerKind::Adam) };
-        assert_network(&spec, |layout| Transformer::new(&spec, &recipe, Isa::best(), 0, layout));
+        for isa in Isa::available() {
+            assert_network(&spec, |layout| Transformer::new(&spec, &recipe, isa, 0, layout));
+        }
     }
 
     #[test]
@@ -230,5 +232,35 @@ mod tests {
     fn gradients_are_right_for_more_places_than_are_computed_together_and_for_one() {
         check(1, 4, 37, 0.0);
         check(1, 4, 1, 0.0);
+    }
+    #[test]
+    fn a_row_gives_the_same_alone_as_with_others() {
+        let kind = ModelKind::Transformer;
+        let spec = ModelSpec { kind, features: 40, layers: 2, width: 20, kernel: 3 };
+        let recipe = Recipe::new(kind, OptimizerKind::Adam);
+        let build = |layout: &mut Layout| Transformer::new(&spec, &recipe, Isa::best(), 0, layout);
+        assert_rows_alone(&spec, build, |at, _| at / 40);
+    }
+
+    #[test]
+    fn a_place_knows_nothing_of_those_after_it() {
+        let kind = ModelKind::Transformer;
+        let spec = ModelSpec { kind, features: 40, layers: 1, width: 8, kernel: 3 };
+        let recipe = Recipe::new(kind, OptimizerKind::Adam);
+        let mut layout = Layout::new(spec.shapes().unwrap());
+        let mut network = Transformer::<f64>::new(&spec, &recipe, Isa::best(), 0, &mut layout);
+        let parameters = numbers(layout.count(), 4);
+        let mut outputs = |last: f32| {
+            let mut tokens = vec![3.0; 40];
+            tokens[39] = last;
+            let rows = Rows { rows: 1, width: 40, features: &tokens, targets: &[0.0] };
+            network.load(&rows, &mut Vec::new());
+            network.forward(&parameters, true);
+            network.outputs().to_vec()
+        };
+        let (one, other) = (outputs(1.0), outputs(2.0));
+        let before = 39 * VOCABULARY;
+        assert_eq!(one[..before], other[..before]);
+        assert_ne!(one[before..], other[before..]);
     }
 }
