@@ -33,7 +33,7 @@ const WORKLOADS: [Workload; 9] = [
     Workload { model: ModelKind::Rnn, rows: 1_000, batch: 32, epochs: 1 },
     Workload { model: ModelKind::Lstm, rows: 1_000, batch: 32, epochs: 1 },
     Workload { model: ModelKind::Gru, rows: 1_000, batch: 32, epochs: 1 },
-    Workload { model: ModelKind::Transformer, rows: 64, batch: 32, epochs: 1 },
+    Workload { model: ModelKind::Transformer, rows: 320, batch: 32, epochs: 1 },
 ];
 
 /// Seconds of one round.

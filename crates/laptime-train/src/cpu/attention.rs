@@ -28,14 +28,25 @@ pub(super) struct Attention<F> {
     /// How much each place takes from each other, by row and head.
     shares: Buffer<F>,
     taken: Buffer<F>,
-    /// Gradients of what is taken, of queries, keys and values, and of the shares of one head.
-    of_taken: Buffer<F>,
-    of_queries: Buffer<F>,
-    of_keys: Buffer<F>,
-    of_values: Buffer<F>,
-    of_shares: Buffer<F>,
     places: usize,
     room: Vec<F>,
+}
+
+/// Gradients of what is taken, of queries, keys and values, and of the shares of one head. They are needed only
+/// within a way back, so that all blocks have the same.
+pub(super) struct AttentionGradients<F> {
+    taken: Buffer<F>,
+    queries: Buffer<F>,
+    keys: Buffer<F>,
+    values: Buffer<F>,
+    shares: Buffer<F>,
+}
+
+impl<F: Float> AttentionGradients<F> {
+    pub(super) fn new() -> Self {
+        let [taken, queries, keys, values, shares] = std::array::from_fn(|_| Buffer::new());
+        Self { taken, queries, keys, values, shares }
+    }
 }
 
 /// Where one head of one row lies.
@@ -53,7 +64,6 @@ impl<F: Float> Attention<F> {
     pub(super) fn new(isa: Isa, width: usize, layout: &mut Layout) -> Self {
         let [query, key, value, output] = std::array::from_fn(|_| Projection::new(isa, width, width, layout));
         let [queries, keys, values, shares, taken] = std::array::from_fn(|_| Buffer::new());
-        let [of_taken, of_queries, of_keys, of_values, of_shares] = std::array::from_fn(|_| Buffer::new());
         Self {
             isa,
             width,
@@ -66,11 +76,6 @@ impl<F: Float> Attention<F> {
             values,
             shares,
             taken,
-            of_taken,
-            of_queries,
-            of_keys,
-            of_values,
-            of_shares,
             places: 0,
             room: Vec::new(),
         }
@@ -106,19 +111,19 @@ impl<F: Float> Attention<F> {
         &mut self,
         parameters: &[F],
         inputs: &[F],
-        of_outputs: &[F],
-        of_inputs: &mut [F],
+        (of_outputs, of_inputs): (&[F], &mut [F]),
         gradients: &mut [F],
+        own: &mut AttentionGradients<F>,
     ) {
         let (count, head, area) = (inputs.len(), self.head(), self.places * self.places);
-        let of_taken = self.of_taken.take(count);
+        let of_taken = own.taken.take(count);
         self.output.backward_weights(self.taken.first(count), of_outputs, gradients);
         self.output.backward_inputs(parameters, of_outputs, of_taken, Start::Zero);
         let (queries, keys, values) =
             (self.queries.first(count), self.keys.first(count), self.values.first(count));
         let (of_queries, of_keys, of_values) =
-            (self.of_queries.take(count), self.of_keys.take(count), self.of_values.take(count));
-        let of_shares = self.of_shares.take(area);
+            (own.queries.take(count), own.keys.take(count), own.values.take(count));
+        let of_shares = own.shares.take(area);
         let shares = self.shares.first(count / self.width * self.places * HEADS);
         for (at, shares) in shares.chunks_exact(area).enumerate() {
             let first = at / HEADS * self.places * head.stride + at % HEADS * head.size;

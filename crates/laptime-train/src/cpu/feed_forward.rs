@@ -14,7 +14,6 @@ pub(super) struct FeedForward<F> {
     widen: Projection<F>,
     narrow: Projection<F>,
     hidden: Buffer<F>,
-    of_hidden: Buffer<F>,
 }
 
 impl<F: Float> FeedForward<F> {
@@ -22,7 +21,7 @@ impl<F: Float> FeedForward<F> {
         let inner = FEED_FORWARD * width;
         let widen = Projection::new(isa, width, inner, layout);
         let narrow = Projection::new(isa, inner, width, layout);
-        Self { isa, widen, narrow, hidden: Buffer::new(), of_hidden: Buffer::new() }
+        Self { isa, widen, narrow, hidden: Buffer::new() }
     }
 
     pub(super) fn forward(&mut self, parameters: &[F], inputs: &[F], outputs: &mut [F]) {
@@ -32,17 +31,18 @@ impl<F: Float> FeedForward<F> {
         self.narrow.forward(parameters, hidden, outputs);
     }
 
-    /// Adds the gradients of the parameters, given those of the outputs, and writes those of the inputs.
+    /// Adds the gradients of the parameters, given those of the outputs, and writes those of the inputs;
+    /// all blocks have the same buffer for those of what is hidden.
     pub(super) fn backward(
         &mut self,
         parameters: &[F],
         inputs: &[F],
-        of_outputs: &[F],
-        of_inputs: &mut [F],
+        (of_outputs, of_inputs): (&[F], &mut [F]),
         gradients: &mut [F],
+        of_hidden: &mut Buffer<F>,
     ) {
         let hidden = self.hidden.first(FEED_FORWARD * inputs.len());
-        let of_hidden = self.of_hidden.take(hidden.len());
+        let of_hidden = of_hidden.take(hidden.len());
         self.narrow.backward_weights(hidden, of_outputs, gradients);
         self.narrow.backward_inputs(parameters, of_outputs, of_hidden, Start::Zero);
         cut_like(self.isa, hidden, of_hidden);

@@ -27,7 +27,7 @@ const HEIGHT: usize = 16 * MANY_ROWS;
 
 /// Rows further apart than this are packed before they are multiplied: many would fall on the same few places of
 /// the first cache.
-const FAR_APART: usize = 128;
+pub(super) const FAR_APART: usize = 128;
 
 /// A matrix in a slice, row after row, or turned from that.
 #[derive(Clone, Copy)]
@@ -97,7 +97,12 @@ impl<'a, F: Float> Panels<'a, F> {
         if !matrix.turned && columns.is_multiple_of(width) && matrix.stride <= FAR_APART {
             return Self { values: matrix.values, stride: matrix.stride, step: width, depth, columns };
         }
-        room.resize(columns.next_multiple_of(width) * depth, F::ZERO);
+        let count = columns.next_multiple_of(width) * depth;
+        // It never shrinks: growing again would write zeros that nobody reads.
+        if room.len() < count {
+            room.resize(count, F::ZERO);
+        }
+        let room = &mut room[..count];
         for (at, panel) in room.chunks_exact_mut((width * depth).max(1)).enumerate() {
             pack(matrix, at * width, width.min(columns - at * width), panel, width);
         }

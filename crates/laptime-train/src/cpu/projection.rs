@@ -5,13 +5,15 @@ use std::ops::Range;
 use super::float::Float;
 use super::isa::{Isa, vectorised};
 use super::layout::Layout;
-use super::product::{Matrix, Panels, Start, multiply};
+use super::product::{FAR_APART, Matrix, Panels, Start, multiply};
 
 /// Inputs times weights, plus a bias.
 pub(super) struct Projection<F> {
     isa: Isa,
-    /// `[outputs, inputs]`, as PyTorch has them.
+    /// `[outputs, inputs]`, as PyTorch has them, or `[inputs, outputs]` where there are fewer outputs: the gradient
+    /// of the weights needs whichever side is inner as panels, and the narrower side has those already.
     weight: Range<usize>,
+    turned: bool,
     bias: Range<usize>,
     inputs: usize,
     outputs: usize,
@@ -21,11 +23,12 @@ pub(super) struct Projection<F> {
 
 impl<F: Float> Projection<F> {
     pub(super) fn new(isa: Isa, inputs: usize, outputs: usize, layout: &mut Layout) -> Self {
-        let (weight, bias) = (layout.next(), layout.next());
-        Self::of(isa, weight, bias, inputs, outputs)
+        let turned = outputs < inputs && inputs > FAR_APART;
+        let weight = if turned { layout.next_turned() } else { layout.next() };
+        Self { turned, ..Self::of(isa, weight, layout.next(), inputs, outputs) }
     }
 
-    /// A layer whose weight and bias have their places already.
+    /// A layer whose weight, as PyTorch has it, and bias have their places already.
     pub(super) fn of(
         isa: Isa,
         weight: Range<usize>,
@@ -33,7 +36,7 @@ impl<F: Float> Projection<F> {
         inputs: usize,
         outputs: usize,
     ) -> Self {
-        Self { isa, weight, bias, inputs, outputs, room: Vec::new() }
+        Self { isa, weight, turned: false, bias, inputs, outputs, room: Vec::new() }
     }
 
     /// A row of outputs for each row of inputs.
@@ -43,7 +46,7 @@ impl<F: Float> Projection<F> {
 
     /// The same with a bias from elsewhere.
     pub(super) fn forward_from(&mut self, parameters: &[F], bias: &[F], inputs: &[F], outputs: &mut [F]) {
-        let weight = Matrix::new(&parameters[self.weight.clone()], self.inputs).turned();
+        let weight = weight(&parameters[self.weight.clone()], self.turned, [self.inputs, self.outputs]);
         let panels = Panels::new(self.isa, weight, self.inputs, self.outputs, &mut self.room);
         let (inputs, rows) = (Matrix::new(inputs, self.inputs), outputs.len() / self.outputs);
         multiply(self.isa, inputs, rows, &panels, Start::Bias(bias), (outputs, self.outputs));
@@ -54,11 +57,12 @@ impl<F: Float> Projection<F> {
     pub(super) fn backward_weights(&mut self, inputs: &[F], outputs: &[F], gradients: &mut [F]) {
         add_columns(self.isa, outputs, &mut gradients[self.bias.clone()]);
         let rows = outputs.len() / self.outputs;
-        let panels =
-            Panels::new(self.isa, Matrix::new(inputs, self.inputs), rows, self.inputs, &mut self.room);
-        let outputs = Matrix::new(outputs, self.outputs).turned();
+        let (inputs, outputs) = ((inputs, self.inputs), (outputs, self.outputs));
+        let (left, right) = if self.turned { (inputs, outputs) } else { (outputs, inputs) };
+        let panels = Panels::new(self.isa, Matrix::new(right.0, right.1), rows, right.1, &mut self.room);
         let weight = &mut gradients[self.weight.clone()];
-        multiply(self.isa, outputs, self.outputs, &panels, Start::Sum, (weight, self.inputs));
+        let left_matrix = Matrix::new(left.0, left.1).turned();
+        multiply(self.isa, left_matrix, left.1, &panels, Start::Sum, (weight, right.1));
     }
 
     /// The gradients of the inputs, given those of the outputs; they replace what is there or are added to it.
@@ -69,12 +73,17 @@ impl<F: Float> Projection<F> {
         inputs: &mut [F],
         start: Start<'_, F>,
     ) {
-        let weight = Matrix::new(&parameters[self.weight.clone()], self.inputs);
-        let panels = Panels::new(self.isa, weight, self.outputs, self.inputs, &mut self.room);
+        let weight = weight(&parameters[self.weight.clone()], self.turned, [self.inputs, self.outputs]);
+        let panels = Panels::new(self.isa, weight.turned(), self.outputs, self.inputs, &mut self.room);
         let (outputs, rows) = (Matrix::new(outputs, self.outputs), outputs.len() / self.outputs);
         multiply(self.isa, outputs, rows, &panels, start, (inputs, self.inputs));
         round(inputs);
     }
+}
+
+/// Weights as a matrix of so many inputs and outputs.
+fn weight<F: Float>(values: &[F], turned: bool, [inputs, outputs]: [usize; 2]) -> Matrix<'_, F> {
+    if turned { Matrix::new(values, outputs) } else { Matrix::new(values, inputs).turned() }
 }
 
 /// Brings sums to the precision in which a pass keeps them.
@@ -104,7 +113,12 @@ mod tests {
 
     #[test]
     fn gradients_are_those_of_finite_differences() {
-        let (inputs, outputs, rows) = (5, 3, 7);
+        check(5, 3);
+        check(200, 3);
+    }
+
+    fn check(inputs: usize, outputs: usize) {
+        let rows = 7;
         let shape = |dims: &[usize]| WeightShape { dims: dims.to_vec(), start: First::Zero };
         let mut layout = Layout::new(vec![shape(&[outputs, inputs]), shape(&[outputs])]);
         let mut layer = Projection::<f64>::new(Isa::best(), inputs, outputs, &mut layout);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::attention::Attention;
+use super::attention::{Attention, AttentionGradients};
 use super::buffer::Buffer;
 use super::dropout::{Dropout, Mask};
 use super::feed_forward::FeedForward;
@@ -17,7 +17,7 @@ use crate::model_kind::VOCABULARY;
 use crate::{ModelSpec, Recipe};
 
 /// Places of all rows of a shard below which it is not worth a thread.
-const LEAST_PLACES: usize = 512;
+const LEAST_PLACES: usize = 1024;
 
 /// Embeddings of tokens and places, blocks, a norm and a dense layer.
 ///
@@ -44,6 +44,8 @@ pub(super) struct Transformer<F> {
     added: Buffer<F>,
     of_values: Buffer<F>,
     of_normed: Buffer<F>,
+    of_attention: AttentionGradients<F>,
+    of_hidden: Buffer<F>,
 }
 
 /// Attention, then a feed-forward layer; each takes a normed input and adds to what came in.
@@ -82,6 +84,8 @@ impl<F: Float> Transformer<F> {
             added,
             of_values,
             of_normed,
+            of_attention: AttentionGradients::new(),
+            of_hidden: Buffer::new(),
         }
     }
 
@@ -158,12 +162,18 @@ impl<F: Float> Network<F> for Transformer<F> {
             of_added.copy_from_slice(of_values);
             block.feed_mask.backward(of_added);
             let input = block.feed_input.first(count);
-            block.feed.backward(parameters, input, of_added, of_normed, gradients);
+            block.feed.backward(parameters, input, (of_added, of_normed), gradients, &mut self.of_hidden);
             block.feed_norm.backward(parameters, of_normed, of_values, gradients);
             of_added.copy_from_slice(of_values);
             block.attention_mask.backward(of_added);
             let input = block.attention_input.first(count);
-            block.attention.backward(parameters, input, of_added, of_normed, gradients);
+            block.attention.backward(
+                parameters,
+                input,
+                (of_added, of_normed),
+                gradients,
+                &mut self.of_attention,
+            );
             block.attention_norm.backward(parameters, of_normed, of_values, gradients);
         }
         self.backward_embed(gradients);
