@@ -153,10 +153,15 @@ fn generated(plan: &Plan, features: usize) -> Result<Dataset, TrainError> {
     Ok(Dataset::from_table(generate(plan.model, rows, features, plan.seed)))
 }
 
+/// Where gradients take more than this, there are fewer shards.
+const MOST_GRADIENT_BYTES: u64 = 256 << 20;
+
 /// Refuses what cannot fit rather than letting the system end the process half-way.
 fn check_memory(data_bytes: u64, spec: &ModelSpec, batch: usize, dtype: Dtype) -> Result<(), TrainError> {
-    // Weights, their gradients, two moments and a copy while they are replaced.
-    let weights = spec.parameters()?.saturating_mul(5 * 4);
+    // Weights, their gradients, two moments and a copy while they are laid out; gradients of further shards.
+    let weights = spec.parameters()?.saturating_mul(4);
+    let weights =
+        weights.saturating_mul(5).saturating_add(weights.saturating_mul(7).min(MOST_GRADIENT_BYTES));
     let activations = spec.bytes_per_row().saturating_mul(batch as u64);
     let of_training = weights.saturating_add(activations).saturating_mul(dtype.memory_factor());
     let needed = data_bytes.saturating_add(of_training);

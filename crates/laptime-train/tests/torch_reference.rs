@@ -1,4 +1,4 @@
-//! The flex engine computes the losses that PyTorch computes from the same data and weights.
+//! The engine computes the losses that PyTorch computes from the same data and weights.
 //!
 //! `fixtures/torch_reference/make.py` made the numbers and holds the same formulas. It leaves out epochs that
 //! PyTorch itself does not repeat in 64 bits: RMSprop at its default rate takes steps so large that rounding grows.

@@ -96,7 +96,7 @@ fn model(report: &Report) -> Option<String> {
     let (flops, parameters) = (units::flops(fit.flops_per_sample? as f64), fit.parameters?);
     let share = |rate: f64| {
         let peak = report.run.peak_flops_per_s.filter(|peak| *peak > 0.0)?;
-        Some(format!(", {} of the peak", units::percent(rate / peak)))
+        Some(format!(", {} of this CPU's peak", units::percent(rate / peak)))
     };
     let rate = |rate: f64| format!(": {}/s{}", units::flops(rate), share(rate).unwrap_or_default());
     let rate = fit.flops_per_s.map(rate).unwrap_or_default();

@@ -38,7 +38,7 @@ pub(crate) fn records() -> Vec<Record> {
             fit: 0,
             facts: Box::new(FitFacts {
                 label: "mlp".into(),
-                framework: Some("burn".into()),
+                framework: Some("laptime".into()),
                 rows: Some(100),
                 batch: Some(50),
                 epochs: Some(1),

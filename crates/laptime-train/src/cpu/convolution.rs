@@ -4,6 +4,11 @@
 //! the convolved image itself is never written. Images lie as `[row, column, channel]`, so that the channels of a
 //! place are one vector.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "several arrays at once, each with all of its lanes or places"
+)]
+
 use std::ops::Range;
 
 use super::buffer::Buffer;

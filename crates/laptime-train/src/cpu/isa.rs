@@ -120,7 +120,7 @@ pub(super) trait Instructions: Copy {
         let mut half = Self::Vector::<F>::COUNT / 2;
         while half > 0 {
             for lane in 0..half {
-                lanes[lane] = lanes[lane] + lanes[lane + half];
+                lanes[lane] += lanes[lane + half];
             }
             half /= 2;
         }

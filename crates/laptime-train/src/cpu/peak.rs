@@ -36,13 +36,13 @@ vectorised! {
         let factor = I::splat(value);
         let mut sums = [I::splat(value); SUMS];
         for _ in 0..ROUNDS {
-            for sum in 0..SUMS {
-                sums[sum] = I::multiply_add_lanes(sums[sum], factor, factor);
+            for sum in &mut sums {
+                *sum = I::multiply_add_lanes(*sum, factor, factor);
             }
         }
         let mut total = F::ZERO;
-        for sum in 0..SUMS {
-            total += I::total(sums[sum]);
+        for sum in sums {
+            total += I::total(sum);
         }
         total
     }

@@ -5,8 +5,8 @@ use crate::cpu::float::Float;
 use crate::cpu::isa::vectorised;
 
 pub(super) fn take<F: Float>(step: Step<'_, F>) {
-    let [lr, decay] = [step.lr, step.weight_decay].map(F::from_f64);
-    descend(step.isa, step.weights, step.gradients, lr, decay);
+    let Step { isa, lr, weight_decay, weights, gradients, .. } = step;
+    descend(isa, weights, gradients, F::from_f64(lr), F::from_f64(weight_decay));
 }
 
 vectorised! {
