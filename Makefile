@@ -2,7 +2,7 @@
 # They need a Rust toolchain (1.95 or newer), and the tests of the Python package Python 3.11 or newer:
 # what those need besides (torch and TensorFlow, about 8 GB) goes into an environment in the user's cache folder, once.
 
-# One profile everywhere, so that Burn, which takes minutes, is built once.
+# One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked
 
 .PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench
@@ -27,7 +27,6 @@ clippy:
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc $(CARGO_FLAGS) --no-deps
 
-# With the whole workspace selected, so that no other features, and with them another Burn, are built.
 direction:
 	cargo test $(CARGO_FLAGS) --test direction
 

@@ -25,15 +25,15 @@ struct Workload {
 }
 
 const WORKLOADS: [Workload; 9] = [
-    Workload { model: ModelKind::Linear, rows: 100, batch: 100, epochs: 500 },
-    Workload { model: ModelKind::Mlp, rows: 10_000, batch: 32, epochs: 3 },
+    Workload { model: ModelKind::Linear, rows: 100, batch: 100, epochs: 2_000 },
+    Workload { model: ModelKind::Mlp, rows: 10_000, batch: 32, epochs: 4 },
     Workload { model: ModelKind::Mlp, rows: 10_000, batch: 512, epochs: 15 },
-    Workload { model: ModelKind::Cnn, rows: 1_000, batch: 32, epochs: 1 },
-    Workload { model: ModelKind::Cnn, rows: 1_000, batch: 1_000, epochs: 1 },
+    Workload { model: ModelKind::Cnn, rows: 1_000, batch: 32, epochs: 4 },
+    Workload { model: ModelKind::Cnn, rows: 1_000, batch: 1_000, epochs: 4 },
     Workload { model: ModelKind::Rnn, rows: 1_000, batch: 32, epochs: 1 },
     Workload { model: ModelKind::Lstm, rows: 1_000, batch: 32, epochs: 1 },
     Workload { model: ModelKind::Gru, rows: 1_000, batch: 32, epochs: 1 },
-    Workload { model: ModelKind::Transformer, rows: 64, batch: 32, epochs: 1 },
+    Workload { model: ModelKind::Transformer, rows: 320, batch: 32, epochs: 1 },
 ];
 
 /// Seconds of one round.
@@ -60,12 +60,12 @@ pub(crate) fn run() -> Result<()> {
     );
     println!("{ROUNDS} rounds in turns; ratio = PyTorch / laptime, above 1 is faster than PyTorch\n");
     println!(
-        "{:<22} {:>12} {:>12} {:>8} {:>15} {:>10}",
-        "workload", "laptime", "PyTorch", "ratio", "min-max", "CPU ratio"
+        "{:<22} {:>12} {:>12} {:>8} {:>15} {:>10} {:>8}",
+        "workload", "laptime", "PyTorch", "ratio", "min-max", "CPU ratio", "of peak"
     );
     for workload in &WORKLOADS {
         let rounds = take_turns(workload, &recorder, &mut torch)?;
-        print_row(workload, &rounds);
+        print_row(workload, &rounds, ours.peak_flops_per_s())?;
     }
     Ok(())
 }
@@ -91,7 +91,8 @@ fn take_turns(
     Ok(rounds)
 }
 
-fn print_row(workload: &Workload, rounds: &[(Seconds, Seconds)]) {
+/// The share of the peak is that of the operations that the model counts, in the median round.
+fn print_row(workload: &Workload, rounds: &[(Seconds, Seconds)], peak: Option<f64>) -> Result<()> {
     let sorted = |value: fn(&(Seconds, Seconds)) -> f64| {
         let mut values: Vec<f64> = rounds.iter().map(value).collect();
         values.sort_by(f64::total_cmp);
@@ -100,15 +101,21 @@ fn print_row(workload: &Workload, rounds: &[(Seconds, Seconds)]) {
     let middle = ROUNDS / 2;
     let epoch_ms = |seconds: f64| seconds * 1e3 / workload.epochs as f64;
     let ratios = sorted(|(ours, theirs)| theirs.wall / ours.wall);
+    let ours = sorted(|(ours, _)| ours.wall)[middle];
+    let facts = Prepared::new(&workload.plan())?.facts().clone();
+    let flops = facts.flops_per_sample.unwrap_or(0) as f64 * (workload.rows * workload.epochs) as f64;
+    let share = peak.map_or("-".to_owned(), |peak| format!("{:.1} %", 100.0 * flops / ours / peak));
     println!(
-        "{:<22} {:>9.3} ms {:>9.3} ms {:>8.2} {:>15} {:>10.2}",
+        "{:<22} {:>9.3} ms {:>9.3} ms {:>8.2} {:>15} {:>10.2} {:>8}",
         format!("{} {} b{}", workload.model, workload.rows, workload.batch),
-        epoch_ms(sorted(|(ours, _)| ours.wall)[middle]),
+        epoch_ms(ours),
         epoch_ms(sorted(|(_, theirs)| theirs.wall)[middle]),
         ratios[middle],
         format!("{:.2}-{:.2}", ratios[0], ratios[ROUNDS - 1]),
         sorted(|(ours, theirs)| theirs.cpu / ours.cpu)[middle],
+        share,
     );
+    Ok(())
 }
 
 impl Workload {

@@ -136,8 +136,12 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
     let (wall_s, ledger) = run.ledger();
     // A process that left without a word came to a good end where the command did.
     let ended_well = run.status() == Status::Finished && !counts(process, Status::Finished);
-    let trainings = summary::trainings(process, &timebase, Asked { lap, ended_well });
+    let mut trainings = summary::trainings(process, &timebase, Asked { lap, ended_well });
     let tracks = tracks(process);
+    let peak = meta.peak_flops_per_s.filter(|peak| *peak > 0.0);
+    for fit in &mut trainings.fits {
+        fit.share_of_peak = fit.flops_per_s.zip(peak).map(|(rate, peak)| rate / peak);
+    }
     let started = start_up(run, &ledger);
     let machine = run.machine_use(&timebase);
     let mut transfer = run.transfer(meta);
@@ -198,6 +202,7 @@ fn run_summary(meta: &RunMeta, run: &Supervised<'_>) -> RunSummary {
         device: meta.device.clone(),
         threads: meta.threads,
         engine: meta.engine.clone(),
+        peak_flops_per_s: meta.peak_flops_per_s,
         cpus: meta.machine.cpus,
     }
 }

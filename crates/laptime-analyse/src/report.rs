@@ -114,6 +114,9 @@ pub struct RunSummary {
     pub threads: Option<u32>,
     /// The engine and its version.
     pub engine: Option<String>,
+    /// The most floating-point operations a second that its threads could do together, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_flops_per_s: Option<f64>,
     /// CPUs of the machine.
     pub cpus: u32,
 }

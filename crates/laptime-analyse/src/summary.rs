@@ -74,6 +74,7 @@ impl<'a> Standing<'a> {
             precision: facts.precision.clone(),
             flops_per_sample: facts.flops_per_sample,
             flops_per_s: facts.flops_per_sample.zip(samples_per_s).map(|(flops, rate)| flops as f64 * rate),
+            share_of_peak: None,
             patience: facts.patience,
             updates: facts.updates,
             discarded_gradients: facts.discarded_gradients,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct FitFacts {
     /// A short name, such as the model's.
     pub label: String,
-    /// What trains: `burn`, `torch`, ….
+    /// What trains: `laptime`, `torch`, ….
     pub framework: Option<String>,
     /// The framework's version.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -30,6 +30,9 @@ pub struct RunMeta {
     pub threads: Option<u32>,
     /// The engine and its version.
     pub engine: Option<String>,
+    /// The most floating-point operations a second that its threads could do together, measured before it trained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_flops_per_s: Option<f64>,
     /// What it ran on.
     pub machine: Machine,
 }

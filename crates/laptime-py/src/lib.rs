@@ -1,8 +1,7 @@
 //! The native module of the Python package: Python types to Rust types and back, no logic.
 //!
 //! Decided: the module holds the whole `laptime` command too, so that one wheel has both. The price is
-//! the size of the file and the time to build Burn, which the shared release profile pays once. Nothing of
-//! it runs at import.
+//! the size of the file. Nothing of it runs at import.
 
 mod batch_iterator;
 mod epoch_feed;

@@ -99,7 +99,8 @@ pub(crate) fn check_labels(model: ModelKind, path: &Path, data: &Dataset) -> Res
     Ok(())
 }
 
-fn check_whole(
+/// Refuses numbers that are not among so many classes, `before` rows having been looked at already.
+pub(crate) fn check_whole(
     values: &[f32],
     width: usize,
     count: usize,

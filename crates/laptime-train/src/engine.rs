@@ -4,15 +4,22 @@ use std::path::Path;
 
 use laptime_load::Batch;
 
-use crate::{ModelSpec, Recipe, TrainError, Weights};
+use crate::{Dtype, ModelSpec, Recipe, TrainError, Weights};
 
 /// Something that can train the reference models: a framework on a device.
 pub trait Engine {
-    /// The name and version that results are labelled with, such as `burn 0.22.1 flex`.
+    /// The name and version that results are labelled with, such as `laptime cpu AVX-512`.
     fn name(&self) -> String;
 
     /// Threads it computes with, the calling one included.
     fn threads(&self) -> u32;
+
+    /// The most floating-point operations a second that its threads can do together with numbers of a type;
+    /// `None` where it does not know. Measuring it may take some milliseconds.
+    fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
+        let _ = dtype;
+        None
+    }
 
     /// Builds a model from given weights; from the same weights every engine starts the same.
     fn model(&self, spec: &ModelSpec, start: &Weights, recipe: &Recipe)
@@ -34,6 +41,9 @@ pub trait Model {
     /// Writes weights and the optimizer's state into a folder, which it makes.
     fn write_checkpoint(&self, folder: &Path) -> Result<(), TrainError>;
 
+    /// Goes on from what was written by a model of the same spec and optimizer.
+    fn read_checkpoint(&mut self, folder: &Path) -> Result<(), TrainError>;
+
     /// Numbers the model learns.
     fn parameters(&self) -> u64;
 }
@@ -45,13 +55,4 @@ pub struct StepResult {
     pub loss: f64,
     /// Share of right answers, one a row or one a token; `None` for a model that does not classify.
     pub accuracy: Option<f64>,
-}
-
-impl StepResult {
-    /// The result of several batches together, each with its share of the rows.
-    pub(crate) fn mean(parts: &[(f64, Self)]) -> Self {
-        let loss = parts.iter().map(|(share, part)| share * part.loss).sum();
-        let accuracy = parts.iter().map(|(share, part)| Some(share * part.accuracy?)).sum();
-        Self { loss, accuracy }
-    }
 }

@@ -190,6 +190,14 @@ pub enum TrainError {
         /// Why.
         reason: String,
     },
+    /// A checkpoint could not be read.
+    #[error("could not read the checkpoint {}: {reason}", path.display())]
+    CheckpointUnreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// Checkpoints were asked for and the run that would keep them is not on disk.
     #[error("a checkpoint cannot be written, since this run is not kept")]
     CheckpointUnkept,
@@ -275,6 +283,7 @@ impl TrainError {
                 | Self::Engine { .. }
                 | Self::Threads { .. }
                 | Self::Checkpoint { .. }
+                | Self::CheckpointUnreadable { .. }
                 | Self::CheckpointUnkept
         )
     }

@@ -20,7 +20,7 @@ pub(crate) fn facts(
     let batches = rows.div_ceil(batch as u64);
     Ok(FitFacts {
         label: spec.kind.to_string(),
-        framework: Some("burn".to_owned()),
+        framework: Some("laptime".to_owned()),
         rows: Some(rows),
         batch: Some(batch as u64),
         epochs: Some(plan.epochs),

@@ -15,15 +15,15 @@
 //! # }
 //! ```
 
-mod allocator;
 mod checks;
+mod cpu;
 mod dtype;
 mod engine;
 mod epoch_result;
 mod error;
 mod facts;
 mod fit;
-mod flex;
+
 mod flops;
 mod generated;
 mod language;
@@ -44,12 +44,12 @@ mod until;
 mod weight_shape;
 mod weights;
 
+pub use cpu::CpuEngine;
 pub use dtype::Dtype;
 pub use engine::{Engine, Model, StepResult};
 pub use epoch_result::EpochResult;
 pub use error::TrainError;
 pub use fit::{Ended, Outcome, train};
-pub use flex::FlexEngine;
 pub use generated::generate;
 pub use loss::LossKind;
 pub use model::ModelSpec;

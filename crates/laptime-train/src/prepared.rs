@@ -8,8 +8,8 @@ use crate::facts::facts;
 use crate::generated::generate;
 use crate::memory::available_bytes;
 use crate::{
-    DataSource, Dtype, Engine, FlexEngine, LossKind, Model, ModelKind, ModelSpec, OptimizerSpec, Plan,
-    Recipe, Schedule, TrainError, Until, Weights,
+    CpuEngine, DataSource, Dtype, Engine, LossKind, Model, ModelKind, ModelSpec, OptimizerSpec, Plan, Recipe,
+    Schedule, TrainError, Until, Weights,
 };
 
 /// A training that is ready to start: checked, with its data at hand and its model built.
@@ -31,13 +31,14 @@ pub struct Prepared {
     facts: FitFacts,
     engine: String,
     threads: u32,
+    peak_flops_per_s: Option<f64>,
 }
 
 impl Prepared {
-    /// Checks a plan and builds its data and its model for Burn's flex backend.
+    /// Checks a plan and builds its data and its model for the CPU.
     pub fn new(plan: &Plan) -> Result<Self, TrainError> {
         check_settings(plan)?;
-        Self::with_engine(plan, &FlexEngine::new(plan.threads)?)
+        Self::with_engine(plan, &CpuEngine::new(plan.threads)?)
     }
 
     /// Checks a plan and builds its data and its model for a given engine, which also decides the threads.
@@ -71,6 +72,7 @@ impl Prepared {
             facts,
             engine: engine.name(),
             threads: engine.threads(),
+            peak_flops_per_s: engine.peak_flops_per_s(plan.dtype),
         })
     }
 
@@ -84,6 +86,12 @@ impl Prepared {
     #[must_use]
     pub fn engine(&self) -> &str {
         &self.engine
+    }
+
+    /// The most floating-point operations a second that its threads can do together, where the engine knows.
+    #[must_use]
+    pub fn peak_flops_per_s(&self) -> Option<f64> {
+        self.peak_flops_per_s
     }
 
     /// Threads it computes with.
@@ -145,10 +153,15 @@ fn generated(plan: &Plan, features: usize) -> Result<Dataset, TrainError> {
     Ok(Dataset::from_table(generate(plan.model, rows, features, plan.seed)))
 }
 
+/// Where gradients take more than this, there are fewer shards.
+const MOST_GRADIENT_BYTES: u64 = 256 << 20;
+
 /// Refuses what cannot fit rather than letting the system end the process half-way.
 fn check_memory(data_bytes: u64, spec: &ModelSpec, batch: usize, dtype: Dtype) -> Result<(), TrainError> {
-    // Weights, their gradients, two moments and a copy while they are replaced.
-    let weights = spec.parameters()?.saturating_mul(5 * 4);
+    // Weights, their gradients, two moments and a copy while they are laid out; gradients of further shards.
+    let weights = spec.parameters()?.saturating_mul(4);
+    let weights =
+        weights.saturating_mul(5).saturating_add(weights.saturating_mul(7).min(MOST_GRADIENT_BYTES));
     let activations = spec.bytes_per_row().saturating_mul(batch as u64);
     let of_training = weights.saturating_add(activations).saturating_mul(dtype.memory_factor());
     let needed = data_bytes.saturating_add(of_training);

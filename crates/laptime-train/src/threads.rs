@@ -1,8 +1,8 @@
-//! The threads that Burn's flex backend computes with.
+//! The threads that the engine computes with.
 //!
-//! Flex and the `gemm` crate beneath it divide work over the rayon pool of the calling thread. The training
-//! thread therefore becomes a member of a pool of the wanted size: with one thread nothing else is started,
-//! and the thread that takes the steps stays the one that called.
+//! A batch is divided over the rayon pool of the calling thread. The training thread therefore becomes a member of
+//! a pool of the wanted size: with one thread nothing else is started, and the thread that takes the steps stays
+//! the one that called.
 
 use crate::TrainError;
 

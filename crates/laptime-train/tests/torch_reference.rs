@@ -1,4 +1,4 @@
-//! The flex engine computes the losses that PyTorch computes from the same data and weights.
+//! The engine computes the losses that PyTorch computes from the same data and weights.
 //!
 //! `fixtures/torch_reference/make.py` made the numbers and holds the same formulas. It leaves out epochs that
 //! PyTorch itself does not repeat in 64 bits: RMSprop at its default rate takes steps so large that rounding grows.
@@ -7,7 +7,7 @@
 
 use laptime_load::Batch;
 use laptime_train::{
-    Engine, FlexEngine, ModelKind, ModelSpec, OptimizerSpec, Recipe, Schedule, Start, VOCABULARY,
+    CpuEngine, Engine, ModelKind, ModelSpec, OptimizerSpec, Recipe, Schedule, Start, VOCABULARY,
     WeightTensor, Weights,
 };
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn losses(case: &Value) -> Vec<f64> {
     let (spec, recipe) = (spec(case), recipe(case));
     let schedule: Schedule =
         case["schedule"].as_str().map_or(Schedule::Constant, |name| name.parse().unwrap());
-    let engine = FlexEngine::new(1).unwrap();
+    let engine = CpuEngine::new(1).unwrap();
     let mut model = engine.model(&spec, &weights(&spec), &recipe).unwrap();
     let (rows, batches) = (number(case, "rows"), batches(case, &spec));
     let mut epoch = |at| {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use laptime_load::{Batch, Dataset, Order};
 use laptime_train::{
-    DataSource, Engine, FlexEngine, ModelKind, ModelSpec, OptimizerKind, Plan, Prepared, Recipe, TrainError,
+    CpuEngine, DataSource, Engine, ModelKind, ModelSpec, OptimizerKind, Plan, Prepared, Recipe, TrainError,
     Weights, generate,
 };
 
@@ -25,7 +25,7 @@ fn train(kind: ModelKind, optimizer: OptimizerKind, rows: usize, epochs: u64, se
     let spec = ModelSpec { kind, features: data.width(), layers: 1, width, kernel: 3 };
     let weights = Weights::seeded(&spec, seed).unwrap();
     let recipe = Recipe::new(kind, optimizer);
-    let mut model = FlexEngine::new(1).unwrap().model(&spec, &weights, &recipe).unwrap();
+    let mut model = CpuEngine::new(1).unwrap().model(&spec, &weights, &recipe).unwrap();
     let batch = plan.batch.unwrap_or(rows);
     let mut pass = |epoch| {
         let (mut loss, mut accuracy) = (0.0, 0.0);
@@ -87,7 +87,7 @@ fn the_same_seed_gives_the_same_losses_and_another_seed_others() {
 fn evaluating_changes_nothing() {
     let spec = ModelSpec { kind: ModelKind::Mlp, features: 2, layers: 1, width: 8, kernel: 3 };
     let recipe = Recipe::new(ModelKind::Mlp, OptimizerKind::Adam);
-    let engine = FlexEngine::new(1).unwrap();
+    let engine = CpuEngine::new(1).unwrap();
     let mut model = engine.model(&spec, &Weights::seeded(&spec, 0).unwrap(), &recipe).unwrap();
     let batch = Batch { rows: 2, width: 2, features: vec![0.1, 0.2, 0.3, 0.4], targets: vec![1.0, 2.0] };
     let first = model.evaluate(&batch).unwrap();

@@ -61,6 +61,8 @@ pub struct FitSummary {
     pub flops_per_sample: Option<u64>,
     /// Floating-point operations a second of its steps.
     pub flops_per_s: Option<f64>,
+    /// The same as a share of what its threads could do together, where that was measured.
+    pub share_of_peak: Option<f64>,
     /// Epochs without a lower loss after which it was to end.
     pub patience: Option<u64>,
     /// Updates of the model, where gradients were thrown away.

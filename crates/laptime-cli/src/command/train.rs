@@ -195,10 +195,11 @@ fn options(began: &ProgramStart, prepared: &[Prepared], session: &Session<'_>) -
     let meta = RunMeta {
         name: session.name.clone(),
         command: std::env::args().collect(),
-        frameworks: vec!["burn".into()],
+        frameworks: vec!["laptime".into()],
         device: Some("cpu".into()),
         threads: prepared.first().map(Prepared::threads),
         engine: prepared.first().map(|first| first.engine().to_owned()),
+        peak_flops_per_s: prepared.first().and_then(Prepared::peak_flops_per_s),
         ..RunMeta::default()
     };
     let root = session.place.folder();

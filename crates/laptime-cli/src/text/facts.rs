@@ -94,7 +94,9 @@ fn imports(report: &Report) -> Option<String> {
 fn model(report: &Report) -> Option<String> {
     let [fit] = report.fits.as_slice() else { return None };
     let (flops, parameters) = (units::flops(fit.flops_per_sample? as f64), fit.parameters?);
-    let rate = fit.flops_per_s.map(|rate| format!(": {}/s", units::flops(rate))).unwrap_or_default();
+    let share = fit.share_of_peak.map(|share| format!(", {} of this CPU's peak", units::percent(share)));
+    let rate = fit.flops_per_s.map(|rate| format!(": {}/s", units::flops(rate)));
+    let rate = [rate, share].into_iter().flatten().collect::<String>();
     Some(format!("{}, {flops} a sample{rate}", units::counted(parameters, "parameter")))
 }
 

@@ -117,8 +117,11 @@ fn done_of(done: u64, planned: Option<u64>, unit: &str) -> String {
 fn circumstances(report: &Report) -> String {
     let run = &report.run;
     let mut facts: Vec<String> = Vec::new();
-    facts.extend(run.engine.as_deref().map(shown));
-    facts.extend(run.device.as_deref().map(shown));
+    match run.engine.as_deref().and_then(|engine| engine.strip_prefix("laptime cpu ")) {
+        // The engine is on the CPU by its name.
+        Some(instructions) => facts.extend(["cpu engine".to_owned(), shown(instructions)]),
+        None => facts.extend([&run.engine, &run.device].into_iter().flatten().map(|fact| shown(fact))),
+    }
     let cpus = units::counted(u64::from(run.cpus), "CPU");
     facts.push(match run.threads {
         Some(threads) => format!("{} on {cpus}", units::counted(u64::from(threads), "thread")),

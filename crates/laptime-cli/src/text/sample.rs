@@ -344,6 +344,7 @@ fn run(status: Status) -> RunSummary {
         device: None,
         threads: None,
         engine: None,
+        peak_flops_per_s: None,
         cpus: 2,
     }
 }
@@ -352,8 +353,8 @@ fn known_run() -> RunSummary {
     RunSummary {
         device: Some("cpu".to_owned()),
         threads: Some(1),
-        engine: Some("burn 0.22.1 flex".to_owned()),
-        frameworks: vec!["burn".to_owned()],
+        engine: Some("laptime cpu AVX-512".to_owned()),
+        frameworks: vec!["laptime".to_owned()],
         ..run(Status::Finished)
     }
 }
@@ -376,7 +377,7 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
     FitSummary {
         index,
         label: "mlp".to_owned(),
-        framework: Some("burn".to_owned()),
+        framework: Some("laptime".to_owned()),
         rows: Some(rows),
         batch: Some(32),
         parameters: Some(769),
@@ -405,6 +406,7 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
         precision: None,
         flops_per_sample: None,
         flops_per_s: None,
+        share_of_peak: None,
         patience: None,
         updates: None,
         discarded_gradients: None,

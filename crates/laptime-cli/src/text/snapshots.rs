@@ -16,7 +16,7 @@ fn a_finished_run() {
     insta::assert_snapshot!(at_80(&sample::finished()), @r"
         mlp · finished · 3 epochs · 12.4 s
         100,000 rows · batch 32 · 769 parameters · lr 0.001 · optimizer adam
-        burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+        cpu engine · AVX-512 · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
 
         epoch  wall = data  fwd loss  bwd  opt rest  eval  samples/s    loss  val loss
             1  4.07   0.18 1.05 0.16 1.89 0.71 0.08  0.33     24,546   0.410     0.471
@@ -59,7 +59,7 @@ fn a_run_without_epochs_has_windows_of_steps_for_laps() {
     insta::assert_snapshot!(at_80(&sample::by_steps()), @r"
     gpt · killed · 4,200 of 5,000 steps · 5.72 s
     GPT · 769 parameters · lr 0.001 · optimizer adam
-    burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+    cpu engine · AVX-512 · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
     died in backward (open for 3.20 ms), step 4,201 (fit 1)
 
            steps  wall = fwd  bwd  opt rest  eval   tokens/s     loss  val loss
@@ -147,7 +147,7 @@ fn a_killed_run_says_where_it_died_and_what_is_missing() {
     insta::assert_snapshot!(at_80(&sample::killed()), @r"
         mlp · killed · 1 of 3 epochs · 5.87 s
         100,000 rows · batch 32 · 769 parameters · lr 0.001 · optimizer adam
-        burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+        cpu engine · AVX-512 · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
         died in backward (open for 3.20 ms), step 1,205 of epoch 2 (fit 1)
 
         epoch  wall = data  fwd  bwd  opt rest  eval  steps  samples/s    loss  val loss
@@ -194,7 +194,7 @@ fn a_failed_run_that_was_not_kept() {
     insta::assert_snapshot!(report_text(&sample::failed(), None, &Style::default()), @r"
         mlp · failed · 0 of 3 epochs · 12.3 ms
         100,000 rows · batch 32 · 769 parameters · lr 0.001 · optimizer adam
-        burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+        cpu engine · AVX-512 · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
         because: line 17, column 3: `abc` is not a number
 
         stage           time    share                        spans  mean  p95
@@ -218,7 +218,7 @@ fn several_fits_and_their_law() {
     insta::assert_snapshot!(at_80(&sample::several()), @r"
         how does it scale? how does it… · finished · 9 epochs in 3 fits · 13.8 s
         mlp · batch 32 · 769 parameters · lr 0.001 · optimizer adam
-        burn 0.22.1 flex · cpu · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
+        cpu engine · AVX-512 · 1 thread on 2 CPUs · 2026-03-01 10:15 UTC
 
         epoch  wall = data  fwd  bwd opt rest  eval  steps  samples/s    loss  val loss
         fit 1 · 1,000 rows · mean 37.6 ms · first 40.6 ms · steady 36.8 ms
@@ -349,7 +349,7 @@ fn a_narrow_terminal_folds_stages_and_names_what_it_leaves_out() {
         mlp · killed · 1 of 3 epochs · 5.87 s
         100,000 rows · batch 32 · 769 parameters
           · lr 0.001 · optimizer adam
-        burn 0.22.1 flex · cpu · 1 thread on 2
+        cpu engine · AVX-512 · 1 thread on 2
           CPUs · 2026-03-01 10:15 UTC
         died in backward (open for 3.20 ms),
           step 1,205 of epoch 2 (fit 1)
