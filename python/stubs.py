@@ -25,6 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 TYPES = {
     "address": "int",
     "amount": "int",
+    "at": "int",
     "batch": "object",
     "command_line": "Sequence[str | os.PathLike[str]]",
     "counter": "str",
@@ -39,6 +40,7 @@ TYPES = {
     "in_eval_mode": "bool",
     "in_loop": "bool",
     "is_grad_enabled": "Callable[[], bool]",
+    "is_late": "bool",
     "is_new": "bool",
     "iterable": "Iterable[T]",
     "iterator": "object",
@@ -61,6 +63,7 @@ TYPES = {
     "samples": "int | Callable[[T], int] | None",
     "stage_id": "int",
     "status": "str",
+    "step_count": "int",
     "start": "int",
     "end": "int",
     "tensor": "type",
@@ -80,7 +83,8 @@ TYPES = {
 OWN_TYPES = {
     ("begin_training", "facts"): "dict[str, object]",
     ("fit_update", "facts"): "dict[str, object]",
-    ("late_step", "samples"): "int",
+    ("begin_framework_fit", "facts"): "dict[str, object]",
+    ("update_framework_fit", "facts"): "dict[str, object]",
     ("settings", "name"): "str | None",
     ("switched", "value"): "str",
 }
@@ -154,19 +158,6 @@ class EpochFeed:
 
     def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
 '''
-STEP_LOG = '''
-class StepLog:
-    """{doc}"""
-
-    def __new__(cls) -> StepLog: ...
-    def request(self) -> None: ...
-    def turn(self) -> None: ...
-    def wait(self) -> None: ...
-    def arrived(self, samples: int) -> None: ...
-    def takes(self, samples: int, steps: int) -> None: ...
-    def ran_out(self) -> None: ...
-    def end(self) -> None: ...
-'''
 
 
 def text() -> str:
@@ -181,7 +172,6 @@ def text() -> str:
     classes += STAGE.format(doc=inspect.getdoc(_native.Stage))
     classes += INDEX_ITERATOR.format(doc=inspect.getdoc(_native.IndexIterator))
     classes += EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
-    classes += STEP_LOG.format(doc=inspect.getdoc(_native.StepLog))
     return HEAD + classes + "".join(_function(name, value) for name, value in functions)
 
 

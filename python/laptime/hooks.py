@@ -33,54 +33,40 @@ class Fit:
     A fit that is open already, such as the user's own, gets the facts and the steps.
     """
 
-    __slots__ = ("_is_ours", "_log")
+    __slots__ = ()
 
     def __init__(self, **facts: Any) -> None:
         _session.ensure_started()
         _passes.settle()
         _training.here.training.end_fit()
-        self._is_ours = not _native.fit_is_open()
-        self._log: _native.StepLog | None = None
-        if self._is_ours:
-            _native.fit_begin(facts)
-        else:
-            _native.fit_update(facts)
+        _native.begin_framework_fit(facts)
 
     def update(self, **facts: Any) -> None:
         """Adds what is known of the fit by now."""
-        _native.fit_update(facts)
+        _native.update_framework_fit(facts)
 
     def begin_epoch(self) -> None:
         """A pass over the data begins; one that is open ends."""
         self.end_epoch()
-        if self._is_ours:
-            _native.epoch_begin()
-        self._log = _native.StepLog()
+        _native.begin_framework_epoch(False)
 
     def request(self) -> None:
-        """A batch is asked for: the step before it ends, and the wait begins."""
-        if self._log is not None:
-            self._log.request()
+        """A batch is requested: the step before it ends, and the wait begins."""
+        _native.request_batch()
 
     def arrived(self, samples: int = 0) -> None:
         """The batch is there, with this many samples."""
-        if self._log is not None:
-            self._log.arrived(samples)
+        _native.batch_arrived(samples)
 
     def end_epoch(self) -> None:
         """The pass over the data has ended, if one is open."""
-        log, self._log = self._log, None
-        if log is not None:
-            log.ran_out()
-            log.end()
-            if self._is_ours:
-                _native.epoch_end()
+        _native.data_exhausted()
+        _native.end_framework_epoch()
 
     def end(self) -> None:
         """The fit has ended, or failed."""
         self.end_epoch()
-        if self._is_ours:
-            _native.fit_end()
+        _native.end_framework_fit()
 
 
 class Rounds:

@@ -7,6 +7,8 @@
 
 mod arrived;
 mod call;
+mod framework_fit;
+mod late_steps;
 mod modules;
 mod pass;
 mod progress;
@@ -17,10 +19,11 @@ use std::cell::{Cell, RefCell};
 use laptime_core::{StageId, Ticks};
 
 use crate::clock::now;
-use crate::explicit::cut;
+use crate::explicit::{cut, enter, exit};
 use crate::mark::{MarkId, mark, mark_again};
 use crate::stretch::Stretch;
 use crate::thread_lane::existing_lane;
+use framework_fit::FrameworkFit;
 use modules::Modules;
 use pass::Pass;
 use progress::Progress;
@@ -137,6 +140,8 @@ pub struct Training {
     samples: u32,
     worker_stage: Option<StageId>,
     progress: Progress,
+    /// The fit of a framework that runs its loop itself.
+    framework_fit: Option<FrameworkFit>,
 }
 
 impl Training {
@@ -180,10 +185,23 @@ impl Training {
             samples: 0,
             worker_stage: None,
             progress: Progress::new(),
+            framework_fit: None,
         }
     }
 
-    /// An evaluation without a loader, or a checkpoint, is about to begin: the lap of steps ends before it.
+    /// An evaluation without a loader, or a checkpoint, begins.
+    pub fn begin_pause(&mut self, stage: StageId) {
+        self.pause_steps();
+        enter(stage);
+    }
+
+    /// The evaluation or checkpoint has ended.
+    pub fn end_pause(&mut self, stage: StageId) {
+        exit(stage);
+        self.see_activity();
+    }
+
+    /// Something that is no step is about to begin: the lap of steps ends before it.
     pub fn pause_steps(&mut self) {
         self.settle_exhausted(|is_used_up| is_used_up);
         if !self.paused && self.progress.is_steps_only() {

@@ -627,3 +627,83 @@ fn steps_that_are_fused_into_one_call_are_counted_each() {
     assert_eq!(recorded.steps, [33, 33, 34, 7]);
     assert_eq!(recorded.epochs, 1);
 }
+
+/// One pass over two batches of a framework that runs its loop itself.
+fn framework_epoch() {
+    training(|training| {
+        training.begin_framework_epoch(false);
+        for samples in [8, 4] {
+            training.request_batch();
+            training.batch_arrived(samples);
+        }
+        training.request_batch();
+        training.data_exhausted();
+        training.end_framework_epoch();
+    });
+}
+
+#[test]
+fn a_framework_that_runs_its_loop_reports_epochs_and_steps() {
+    let recorded = record(|| {
+        training(|training| training.begin_framework_fit(FitFacts::default()));
+        framework_epoch();
+        training(|training| training.begin_pause(StageId::EVALUATE));
+        training(|training| training.end_pause(StageId::EVALUATE));
+        framework_epoch();
+        training(|training| training.end_framework_fit());
+    });
+    assert_eq!((recorded.fits, recorded.epochs, recorded.rows), (1, 2, Some(12)));
+    assert_eq!(recorded.steps, [8, 4, 8, 4]);
+    assert_eq!((recorded.counts[&StageId::DATA_WAIT], recorded.evaluations), (6, 1));
+}
+
+#[test]
+fn rows_that_a_framework_knows_are_not_counted() {
+    let recorded = record(|| {
+        training(|training| training.begin_framework_fit(FitFacts::default()));
+        let facts = FitFacts { rows: Some(100), ..FitFacts::default() };
+        training(|training| training.update_framework_fit(facts));
+        framework_epoch();
+        training(|training| training.end_framework_fit());
+    });
+    assert_eq!(recorded.rows, Some(100));
+}
+
+#[test]
+fn a_fit_inside_a_frameworks_fit_is_part_of_its_steps() {
+    let recorded = record(|| {
+        training(|training| training.begin_framework_fit(FitFacts::default()));
+        training(|training| training.begin_framework_epoch(false));
+        training(|training| training.request_batch());
+        training(|training| training.batch_arrived(8));
+        training(|training| training.begin_framework_fit(FitFacts::default()));
+        framework_epoch();
+        training(|training| training.end_framework_fit());
+        training(|training| training.end_framework_fit());
+    });
+    assert_eq!((recorded.fits, recorded.epochs, recorded.steps), (1, 1, vec![8]));
+}
+
+#[test]
+fn late_steps_end_when_they_are_computed_in_the_order_they_were_submitted() {
+    let recorded = record(|| {
+        training(|training| {
+            training.begin_framework_fit(FitFacts::default());
+            training.begin_framework_epoch(true);
+            for (batch, samples) in [(0, 8), (3, 9), (4, 5)] {
+                training.request_batch();
+                training.batch_arrived(0);
+                training.count_step(samples, if batch == 3 { 3 } else { 1 });
+                training.step_submitted(batch);
+            }
+            // The results of the last step are there, but nobody saw it end.
+            training.step_computed(3, laptime_record::now());
+            training.step_computed(0, laptime_record::now());
+            training.request_batch();
+            training.data_exhausted();
+            training.end_framework_fit();
+        });
+    });
+    assert_eq!(recorded.steps, [8, 3, 3, 3, 5]);
+    assert_eq!((recorded.epochs, recorded.rows), (1, Some(22)));
+}

@@ -15,7 +15,6 @@ from collections.abc import Callable as Function
 from typing import Any
 
 from .. import _frameworks, _guard, _native, _passes, _session
-from .._native import enter, exit
 from .._passes import owned
 
 _CHECKPOINT = _native.stage_id("checkpoint")
@@ -166,8 +165,7 @@ def _make_evaluate(original: Function[..., Any]) -> Function[..., Any]:
             owned.depth -= 1
             here.evaluations -= 1
             if is_recorded:
-                exit(EVALUATE)
-                _native.see_activity()
+                _native.end_pause(EVALUATE)
 
     return evaluate
 
@@ -177,9 +175,8 @@ def _begin_evaluation() -> bool:
     if here.fit is None and not (_records_all and _session.ensure_started()):
         return False
     _passes.settle()
-    _native.pause_steps()
     if here.fit is None or not here.fit.takes_evaluation():
-        enter(EVALUATE)
+        _native.begin_pause(EVALUATE)
     return True
 
 

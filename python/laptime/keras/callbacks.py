@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from .. import _guard, _native
-from .._native import enter, exit
+from .._native import enter, exit, step_submitted
 from .._passes import owned
 from . import _begin_fit, _end_fit, here
 from . import facts as keras_facts
@@ -170,8 +170,8 @@ def _make_batch_end(original: Function[..., Any]) -> Function[..., Any]:
         fit = here.fit
         is_ours = fit is not None and fit.callbacks is self
         if is_ours:
-            if fit.results is not None and fit.log is not None:
-                fit.log.handed_over(batch)
+            if fit.results is not None and fit.in_pass:
+                step_submitted(batch)
             enter(CALLBACKS)
         try:
             return original(self, batch, logs)
@@ -333,7 +333,7 @@ def _make_iterator_init(original: Function[..., Any]) -> Function[..., Any]:
 def _see_iterator(frame: FrameType | None) -> None:
     """Between two epochs `fit` itself prepares data only for the validation that follows."""
     fit = here.fit
-    if fit.callbacks is None or fit.log is not None or here.evaluations:
+    if fit.callbacks is None or fit.in_pass or here.evaluations:
         return
     while frame is not None and frame.f_code.co_name == "__init__":
         frame = frame.f_back

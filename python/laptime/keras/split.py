@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _guard
-from .._native import enter, exit
+from .._native import batch_arrived, enter, exit, wait_for_batch
 from .._samples import samples_of
 
 if TYPE_CHECKING:
@@ -103,15 +103,14 @@ class Split:
     def run(self, iterator: Any) -> Any:
         """Waits for a batch and trains on it."""
         fit = self.fit
-        log = fit.log
-        log.wait()
+        wait_for_batch()
         try:
             data = self.next(iterator)
         except BaseException as error:
             fit.ran_out()
             _guard.unseen(error)
             raise
-        log.arrived(self._count(data) or 0)
+        batch_arrived(self._count(data) or 0)
         enter(fit.stage)
         try:
             return self.compiled(data)

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from .. import _guard, _native, _passes
-from .._native import enter, exit, pause_steps
+from .._native import begin_pause, end_pause
 from .data import is_scripts
 
 _CHECKPOINT = _native.stage_id("checkpoint")
@@ -25,8 +25,7 @@ def _make_save(original: Callable[..., Any]) -> Callable[..., Any]:
         is_ours = is_scripts()
         if is_ours:
             _passes.settle()
-            pause_steps()
-            enter(_CHECKPOINT)
+            begin_pause(_CHECKPOINT)
         try:
             return original(self, *args, **kwargs)
         except BaseException as error:
@@ -34,7 +33,6 @@ def _make_save(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         finally:
             if is_ours:
-                exit(_CHECKPOINT)
-                _native.see_activity()
+                end_pause(_CHECKPOINT)
 
     return save

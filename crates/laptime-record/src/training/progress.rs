@@ -80,6 +80,20 @@ impl Progress {
         }
     }
 
+    /// The fit of a framework that runs its loop itself; `is_ours` unless one was open.
+    pub(super) const fn of_framework(is_ours: bool, rows_known: bool) -> Self {
+        Self { is_ours, rows_known, ..Self::new() }
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
+    /// Rows that are known need not be counted.
+    pub(super) fn know_rows(&mut self, are_known: bool) {
+        self.rows_known |= are_known;
+    }
+
     pub(super) fn see_gradients(&mut self) {
         self.backwards_since_zero += 1;
     }
@@ -209,20 +223,25 @@ impl Progress {
     }
 
     /// Ends the epoch; says whether one was open.
-    fn end_epoch(&mut self, at: Option<MarkId>) -> bool {
+    pub(super) fn end_epoch(&mut self, at: Option<MarkId>) -> bool {
         if !std::mem::take(&mut self.in_epoch) {
             return false;
         }
         epoch_end(at);
         (self.prepared, self.preparations, self.newest_preparation) = (Ticks(0), 0, None);
+        self.report_rows();
+        self.tell_discarded();
+        true
+    }
+
+    /// A pass over the data has ended: its samples are the rows, where nobody knew them.
+    pub(super) fn report_rows(&mut self) {
         let samples = std::mem::take(&mut self.epoch_samples);
         if !self.rows_known && samples > 0 {
             self.rows_known = true;
             let batch = Some(u64::from(self.largest_batch));
             fit_update(FitFacts { rows: Some(samples), batch, ..FitFacts::default() });
         }
-        self.tell_discarded();
-        true
     }
 
     /// Thrown away once or more for each update: a leftover at an epoch's end is no news.
