@@ -1,4 +1,4 @@
-"""Writes `laptime/_native.pyi` from the built module: names and documentation; types are told here.
+"""Writes `laptime/_native.pyi` from the built module: names and documentation; types are given here.
 
 python python/stubs.py
 """
@@ -89,7 +89,6 @@ OWN_TYPES = {
     ("switched", "value"): "str",
 }
 RETURNS = {
-    "ask": "int",
     "begin_call": "bool | int | None",
     "begin_compiled_update": "int",
     "begin_model": "bool",
@@ -111,11 +110,12 @@ RETURNS = {
     "is_active": "bool",
     "is_counted": "bool",
     "is_inside": "bool",
-    "knows_optimizer": "bool",
+    "has_optimizer": "bool",
     "main": "int",
     "new_stage": "Stage",
     "now": "int",
     "rank": "int",
+    "request": "int",
     "run_folder": "str | None",
     "run_to_join": "str | None",
     "settings": "tuple[str | None, str | None, bool, bool]",

@@ -53,9 +53,6 @@ def approach_step() -> None:
 def arm(options: dict[str, object] | None = None) -> None:
     """Starts recording with the first thing that is recorded."""
 
-def ask(iterator: object, /) -> int:
-    """A batch is requested; says whether another pass trains, so that this may interrupt its step."""
-
 def batch_arrived(sample_count: int) -> None:
     """The batch is here, or what will bring it."""
 
@@ -211,6 +208,9 @@ def forget_module(address: int) -> None:
 def forget_optimizer(address: int) -> None:
     """The optimizer at this address is gone."""
 
+def has_optimizer(optimizer: object) -> bool:
+    """Whether the optimizer belongs to the fit."""
+
 def has_passes() -> bool:
     """Whether a pass is under way."""
 
@@ -233,31 +233,13 @@ def is_active() -> bool:
     """Whether what is recorded is kept."""
 
 def is_counted() -> bool:
-    """Whether steps are told by a pass over a loader, or by the user's `batches`."""
+    """Whether steps are counted by a pass over a loader, or by the user's `batches`."""
 
 def is_inside() -> bool:
     """Whether this thread is inside a call that is a stage already."""
 
 def iterate(pass_id: int, iterator: object) -> None:
     """The batches of a pass come from this iterator."""
-
-def know_module(module: object, kind: int) -> None:
-    """The module is a model, or computes a loss, or its call is no stage."""
-
-def know_optimizer(optimizer: object) -> None:
-    """The optimizer belongs to the fit from here on."""
-
-def know_torch(
-    is_grad_enabled: Callable[[], bool],
-    mode_count: Callable[[], int],
-    tensor: type,
-    float32: object,
-    float64: object,
-) -> None:
-    """Keeps the functions of PyTorch that every step asks, and its type of tensors."""
-
-def knows_optimizer(optimizer: object) -> bool:
-    """Whether the optimizer belongs to the fit."""
 
 def lap(name: str, /) -> None:
     """Books the time since the last lap on the stage with this name, or since the stage, epoch or
@@ -296,6 +278,27 @@ def pause_steps() -> None:
 def rank() -> int:
     """The rank of this process as its launcher says; 0 when it is alone."""
 
+def record_activity() -> None:
+    """An evaluation without a loader, or a checkpoint, has ended."""
+
+def register_module(module: object, kind: int) -> None:
+    """The module is a model, or computes a loss, or its call is no stage."""
+
+def register_optimizer(optimizer: object) -> None:
+    """The optimizer belongs to the fit from here on."""
+
+def register_torch(
+    is_grad_enabled: Callable[[], bool],
+    mode_count: Callable[[], int],
+    tensor: type,
+    float32: object,
+    float64: object,
+) -> None:
+    """Keeps the functions of PyTorch that every step calls, and its type of tensors."""
+
+def request(iterator: object, /) -> int:
+    """A batch is requested; says whether another pass trains, so that this may interrupt its step."""
+
 def request_batch() -> None:
     """The next batch is requested: the step before ends, and the wait begins."""
 
@@ -307,9 +310,6 @@ def run_folder() -> str | None:
 
 def run_to_join() -> str | None:
     """The folder of the run that the next record joins: in a forked child its parent's."""
-
-def see_activity() -> None:
-    """An evaluation without a loader, or a checkpoint, has ended."""
 
 def settings(
     dir: str | os.PathLike[str] | None,

@@ -7,12 +7,14 @@ They translate calls of the framework into events; the recorder makes fits, epoc
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from . import _native, _passes, _session, _training
+from ._around import Make, after, around, before, caller
 from ._frameworks import register
-from ._guard import attach, replace, safely, unseen
+from ._guard import attach, hide_frame, replace, safely
 from ._native import enter, exit, stage_id
 from ._samples import samples_of
 
@@ -83,7 +85,7 @@ class Rounds:
         # Whether the fit is not one that was open.
         self.is_ours = not _native.fit_is_open()
         _native.begin_training(self, facts, False)
-        _native.know_optimizer(self)
+        _native.register_optimizer(self)
 
     @classmethod
     def of(cls, frame: FrameType | None, stage: int, **facts: Any) -> Rounds | None:
@@ -130,17 +132,49 @@ class Rounds:
             _native.forget_optimizer(id(self))
 
 
+def rounds_of(under_way: Callable[[], Rounds | None]) -> Make:
+    """Makes a method whose call is one round of those under way; one that fails is none."""
+
+    def begin(args: Any, kwargs: Any) -> Rounds | None:
+        rounds = under_way()
+        if rounds is not None:
+            _begin_round(rounds)
+        return rounds
+
+    return around(begin, _end_round, _drop_round)
+
+
+@safely
+def _begin_round(rounds: Rounds) -> None:
+    rounds.begin_round()
+
+
+@safely
+def _end_round(rounds: Rounds) -> None:
+    rounds.end_round()
+
+
+@safely
+def _drop_round(rounds: Rounds) -> None:
+    rounds.drop_round()
+
+
 __all__ = [
     "Fit",
     "Rounds",
+    "after",
+    "around",
     "attach",
+    "before",
+    "caller",
     "enter",
     "exit",
+    "hide_frame",
     "register",
     "replace",
+    "rounds_of",
     "safely",
     "samples_of",
     "stage_id",
-    "unseen",
     "within_part",
 ]

@@ -50,16 +50,16 @@ mod _native {
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
     #[pymodule_export]
-    use crate::torch::{IndexIterator, know_torch};
+    use crate::torch::{IndexIterator, register_torch};
     #[pymodule_export]
     use crate::training::{
         approach_step, begin_compiled_update, begin_function, begin_model, begin_pass, begin_pass_epoch,
         begin_pass_steps, begin_pause, begin_training, count_samples, end_compiled_update, end_function,
         end_own_step, end_pass, end_pause, end_training, enter_update, exhaust_pass, follow_loop,
-        forget_module, forget_optimizer, has_passes, in_pass_epoch, in_training, interrupt_step, is_counted,
-        is_inside, iterate, know_module, know_optimizer, knows_optimizer, leave_update, linger,
-        moved_to_device, optimizer_created, pause_steps, results_arrived, see_activity, take_samples,
-        take_tokens, train_model, training_in_worker, training_loader,
+        forget_module, forget_optimizer, has_optimizer, has_passes, in_pass_epoch, in_training,
+        interrupt_step, is_counted, is_inside, iterate, leave_update, linger, moved_to_device,
+        optimizer_created, pause_steps, record_activity, register_module, register_optimizer,
+        results_arrived, take_samples, take_tokens, train_model, training_in_worker, training_loader,
     };
 
     use super::{Bound, PyModule, PyResult, lap, step_calls, training};

@@ -1,6 +1,6 @@
-//! What the hooks of a framework tell of a training; see [`laptime_record::Training`] for what it means.
+//! What the hooks of a framework report of a training; see [`laptime_record::Training`] for what it means.
 //!
-//! What they tell in every step is in [`crate::step_calls`].
+//! What they report in every step is in [`crate::step_calls`].
 //!
 //! Objects are known by their address, which costs nothing to pass on.
 
@@ -92,13 +92,13 @@ pub(crate) fn take_tokens(token_count: u64) {
 
 /// The module is a model, or computes a loss, or its call is no stage.
 #[pyfunction]
-pub(crate) fn know_module(module: &Bound<'_, PyAny>, kind: u8) {
+pub(crate) fn register_module(module: &Bound<'_, PyAny>, kind: u8) {
     let kind = match kind {
         MODULE_MODEL => ModuleKind::Model,
         MODULE_LOSS => ModuleKind::Loss,
         _ => ModuleKind::Silent,
     };
-    with_training((), |training| training.know_module(address(module), kind));
+    with_training((), |training| training.register_module(address(module), kind));
 }
 
 /// The model is trained from here on.
@@ -133,8 +133,8 @@ pub(crate) fn pause_steps() {
 
 /// An evaluation without a loader, or a checkpoint, has ended.
 #[pyfunction]
-pub(crate) fn see_activity() {
-    with_training((), Training::see_activity);
+pub(crate) fn record_activity() {
+    with_training((), Training::record_activity);
 }
 
 /// A batch was copied to a device.
@@ -191,7 +191,7 @@ pub(crate) fn leave_update() {
     with_training((), Training::leave_update);
 }
 
-/// Whether steps are told by a pass over a loader, or by the user's `batches`.
+/// Whether steps are counted by a pass over a loader, or by the user's `batches`.
 #[pyfunction]
 pub(crate) fn is_counted() -> bool {
     with_training(true, |training| training.is_counted())
@@ -199,14 +199,14 @@ pub(crate) fn is_counted() -> bool {
 
 /// Whether the optimizer belongs to the fit.
 #[pyfunction]
-pub(crate) fn knows_optimizer(optimizer: &Bound<'_, PyAny>) -> bool {
-    with_training(true, |training| training.knows_optimizer(address(optimizer)))
+pub(crate) fn has_optimizer(optimizer: &Bound<'_, PyAny>) -> bool {
+    with_training(true, |training| training.has_optimizer(address(optimizer)))
 }
 
 /// The optimizer belongs to the fit from here on.
 #[pyfunction]
-pub(crate) fn know_optimizer(optimizer: &Bound<'_, PyAny>) {
-    with_training((), |training| training.know_optimizer(address(optimizer)));
+pub(crate) fn register_optimizer(optimizer: &Bound<'_, PyAny>) {
+    with_training((), |training| training.register_optimizer(address(optimizer)));
 }
 
 /// A pass over a loader begins, and the wait for its first batch; gives the pass' number.

@@ -88,7 +88,7 @@ impl BatchLog {
     /// The batch is here.
     #[inline]
     pub fn arrived(&mut self, samples: u32) {
-        // The lane of the request: a loop asks and gets on one thread, and a lane's memory is never freed.
+        // The lane of the request: a loop requests and gets on one thread, and a lane's memory is never freed.
         let Some(lane) = self.waiting.take() else { return };
         let at = now();
         if lane.exit(StageId::DATA_WAIT, at) == Pushed::Wake {

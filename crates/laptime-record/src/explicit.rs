@@ -42,7 +42,7 @@ pub fn fit_update(facts: FitFacts) {
     with_fit(|fit| {
         fit.facts.learn(facts);
         if let Some(recorder) = active() {
-            recorder.tell_fit(fit.number, &fit.facts);
+            recorder.record_fit(fit.number, &fit.facts);
         }
     });
 }

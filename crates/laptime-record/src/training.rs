@@ -35,7 +35,7 @@ pub use update::{MANUAL, Update};
 
 thread_local! {
     /// Depth of calls whose inner module calls are no stages of their own. Apart from the rest, because every
-    /// module of a model asks.
+    /// module of a model reads it.
     static INSIDE: Cell<u32> = const { Cell::new(0) };
     static TRAINING: RefCell<Training> = const { RefCell::new(Training::new()) };
 }
@@ -118,7 +118,7 @@ pub struct Training {
     computed: Option<Stretch>,
     /// Since a backward pass: until the update, gradients are clipped and checked.
     differentiated: Option<Stretch>,
-    /// Since an update of a step that a loader counts: until the next batch is asked for, the script logs and
+    /// Since an update of a step that a loader counts: until the next batch is requested, the script logs and
     /// measures.
     updated: Option<Stretch>,
     /// Since a backward pass ended that no optimizer follows: the script updates the model itself.
@@ -198,7 +198,7 @@ impl Training {
     /// The evaluation or checkpoint has ended.
     pub fn end_pause(&mut self, stage: StageId) {
         exit(stage);
-        self.see_activity();
+        self.record_activity();
     }
 
     /// Something that is no step is about to begin: the lap of steps ends before it.
@@ -222,7 +222,7 @@ impl Training {
     }
 
     /// An evaluation without a loader, or a checkpoint, has ended.
-    pub fn see_activity(&mut self) {
+    pub fn record_activity(&mut self) {
         self.pause = Some(mark_again(self.pause));
         self.paused_at = now();
         self.paused = true;
@@ -235,7 +235,7 @@ impl Training {
     }
 
     /// Something of a training step happens; the first after an update may begin an epoch.
-    fn see_event(&mut self) {
+    fn record_event(&mut self) {
         if self.first_event.is_none() && self.primary.is_none() && self.passes.is_empty() {
             self.first_event = Some((mark(), now()));
             self.resume_steps();

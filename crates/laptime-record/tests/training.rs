@@ -75,7 +75,7 @@ fn call(trains: bool, grad_enabled: bool) {
     training(|training| {
         loop {
             match training.begin_call(MODEL, modes) {
-                Call::NewModule => training.know_module(MODEL, ModuleKind::Model),
+                Call::NewModule => training.register_module(MODEL, ModuleKind::Model),
                 Call::NewModel => training.train_model(MODEL),
                 Call::Begun => return training.end_call(),
                 Call::BegunWithoutSamples => {
@@ -108,8 +108,8 @@ fn own_step(settle: impl FnOnce()) {
         training.end_backward()
     });
     if is_own_step {
-        if !training(|training| training.knows_optimizer(MANUAL)) {
-            training(|training| training.know_optimizer(MANUAL));
+        if !training(|training| training.has_optimizer(MANUAL)) {
+            training(|training| training.register_optimizer(MANUAL));
             training(|training| training.begin_fit(MANUAL, FitFacts::default(), false));
         }
         if !training(|training| training.is_counted()) {
@@ -122,8 +122,8 @@ fn own_step(settle: impl FnOnce()) {
 /// An update as a hook makes it; `settle` finds the epoch of one that is not counted.
 fn update(settle: impl FnOnce()) {
     if training(|training| training.begin_update(OPTIMIZER)) == Update::Unsettled {
-        if !training(|training| training.knows_optimizer(OPTIMIZER)) {
-            training(|training| training.know_optimizer(OPTIMIZER));
+        if !training(|training| training.has_optimizer(OPTIMIZER)) {
+            training(|training| training.register_optimizer(OPTIMIZER));
             training(|training| training.begin_fit(OPTIMIZER, FitFacts::default(), false));
         }
         if !training(|training| training.is_counted()) {
@@ -147,7 +147,7 @@ fn iterator_of(pass: PassId) -> Address {
 
 fn next(pass: PassId, samples: u32) {
     let iterator = iterator_of(pass);
-    if training(|training| training.ask(iterator)) == Request::Interrupts {
+    if training(|training| training.request(iterator)) == Request::Interrupts {
         training(|training| training.interrupt_step());
     }
     if !training(|training| training.take_batch(iterator)) {
@@ -156,7 +156,7 @@ fn next(pass: PassId, samples: u32) {
 }
 
 fn ran_out(pass: PassId) {
-    training(|training| training.ask(iterator_of(pass)));
+    training(|training| training.request(iterator_of(pass)));
     training(|training| training.end_wait());
     training(|training| training.exhaust_pass(pass, false));
 }
@@ -546,8 +546,8 @@ fn models_that_are_trained_in_turn_have_steps_of_their_own() {
                 call(true, true);
                 backward();
                 if training(|training| training.begin_update(optimizer)) == Update::Unsettled {
-                    if !training(|training| training.knows_optimizer(optimizer)) {
-                        training(|training| training.know_optimizer(optimizer));
+                    if !training(|training| training.has_optimizer(optimizer)) {
+                        training(|training| training.register_optimizer(optimizer));
                         if !training(|training| training.in_fit()) {
                             training(|training| training.begin_fit(optimizer, FitFacts::default(), false));
                         }
@@ -569,8 +569,8 @@ fn compiled_step(counts_rows: bool) {
     training(|training| training.begin_function(FUNCTION, true));
     assert!(is_inside());
     if training(|training| training.begin_compiled_update(OPTIMIZER)) == Update::Unsettled {
-        if !training(|training| training.knows_optimizer(OPTIMIZER)) {
-            training(|training| training.know_optimizer(OPTIMIZER));
+        if !training(|training| training.has_optimizer(OPTIMIZER)) {
+            training(|training| training.register_optimizer(OPTIMIZER));
             training(|training| training.begin_fit(OPTIMIZER, FitFacts::default(), counts_rows));
         }
         training(|training| training.begin_pass_epoch());

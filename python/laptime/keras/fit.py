@@ -234,7 +234,7 @@ class Fit:
             try:
                 if split is not None and self.in_pass and split.is_ready(args[0]):
                     return split.run(args[0])
-                self.take_unseen(args[-1])
+                self.count_step(args[-1])
                 enter(self.stage)
                 try:
                     return original(*args) if split is None else split.run_whole(*args)
@@ -243,13 +243,13 @@ class Fit:
             except BaseException as error:
                 if isinstance(error, StopIteration):
                     self.ran_out()
-                _guard.unseen(error)
+                _guard.hide_frame(error)
                 raise
 
         return train_function
 
     @_guard.safely
-    def take_unseen(self, data: Any) -> None:
+    def count_step(self, data: Any) -> None:
         """Counts the samples of a step whose batch is in a list, or is fetched inside the train function."""
         if not self.in_pass:
             return
@@ -288,11 +288,11 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             if is_ours:
                 fit.ran_out()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if not is_wait:
             return item
-        # The wait goes on until the callbacks are told of the batch: meanwhile the batch before, or the
+        # The wait goes on until the callbacks get the batch: meanwhile the batch before, or the
         # iterator of the pass before, is torn down.
         fit.is_waiting = True
         return item

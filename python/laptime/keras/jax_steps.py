@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _guard, _native
+from .._around import before, given
 from .._native import count_step, enter, exit, now
 from .._samples import samples_of
 
@@ -45,7 +46,7 @@ class Feed:
         try:
             batch = next(self.iterator)
         except BaseException as error:
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         finally:
             exit(_DATA_WAIT)
@@ -63,25 +64,17 @@ def attach() -> None:
     """Reads the ends of steps where Keras waits for them."""
     import keras
 
-    _guard.replace(keras.callbacks.CallbackList, "_on_train_batch_end", _make_batch_end)
+    _guard.replace(keras.callbacks.CallbackList, "_on_train_batch_end", before(_on_batch_end))
 
 
-def _make_batch_end(original: Callable[..., Any]) -> Callable[..., Any]:
-    def _on_train_batch_end(self: Any, batch: Any, logs: Any = None) -> None:
-        ends = self.__dict__.get("_laptime_ends")
-        if ends is not None:
-            _note_end(ends, batch, logs)
-        try:
-            return original(self, batch, logs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-
-    return _on_train_batch_end
+def _on_batch_end(args: Any, kwargs: Any) -> None:
+    ends = args[0].__dict__.get("_laptime_ends")
+    if ends is not None:
+        _record_end(ends, given("batch", 1, args, kwargs), given("logs", 2, args, kwargs))
 
 
 @_guard.safely
-def _note_end(ends: dict[int, int], batch: int, logs: Any) -> None:
+def _record_end(ends: dict[int, int], batch: int, logs: Any) -> None:
     from . import here
 
     if here.fit is None:
@@ -93,7 +86,7 @@ def _note_end(ends: dict[int, int], batch: int, logs: Any) -> None:
 
 
 def wait_for(results: Any) -> None:
-    """Waits until JAX has computed; what went wrong there is the training's to tell."""
+    """Waits until JAX has computed; what went wrong there is for the training to raise."""
     import jax
 
     try:
@@ -112,7 +105,7 @@ def wait(results: Any) -> None:
 
 
 def timed(fit: Fit, original: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The train function with its waits told apart; `None` where the model has one of its own."""
+    """The train function with its waits as stages of their own; `None` where the model has one of its own."""
     import keras
 
     kind = type(fit.model)
@@ -128,7 +121,7 @@ def timed(fit: Fit, original: Callable[..., Any]) -> Callable[..., Any] | None:
         except BaseException as error:
             if isinstance(error, StopIteration):
                 fit.ran_out()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         finally:
             exit(fit.stage)

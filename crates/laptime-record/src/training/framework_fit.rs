@@ -80,7 +80,7 @@ impl Training {
     /// Adds what is now known of the framework's fit.
     pub fn update_framework_fit(&mut self, facts: FitFacts) {
         if let Some(fit) = self.outermost_fit() {
-            fit.progress.know_rows(facts.rows.is_some());
+            fit.progress.set_rows_known(facts.rows.is_some());
         }
         fit_update(facts);
     }

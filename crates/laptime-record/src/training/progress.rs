@@ -48,7 +48,7 @@ pub(super) struct Progress {
     backwards_since_zero: u64,
     /// Backward passes whose gradients were set to zero before an update used them.
     discarded: u64,
-    discarded_told: u64,
+    discarded_reported: u64,
 }
 
 impl Progress {
@@ -76,7 +76,7 @@ impl Progress {
             rows_known: false,
             backwards_since_zero: 0,
             discarded: 0,
-            discarded_told: 0,
+            discarded_reported: 0,
         }
     }
 
@@ -90,11 +90,11 @@ impl Progress {
     }
 
     /// Rows that are known need not be counted.
-    pub(super) fn know_rows(&mut self, are_known: bool) {
+    pub(super) fn set_rows_known(&mut self, are_known: bool) {
         self.rows_known |= are_known;
     }
 
-    pub(super) fn see_gradients(&mut self) {
+    pub(super) fn record_gradients(&mut self) {
         self.backwards_since_zero += 1;
     }
 
@@ -103,7 +103,7 @@ impl Progress {
         self.discarded += if wasted { dropped } else { 0 };
     }
 
-    pub(super) fn see_update(&mut self) {
+    pub(super) fn record_update(&mut self) {
         self.updates_in_step += 1;
         self.updates += 1;
         self.backwards_since_zero = 0;
@@ -135,7 +135,7 @@ impl Progress {
     }
 
     /// The script has prepared the input of a step since then.
-    pub(super) fn see_preparation(&mut self, since: Ticks) {
+    pub(super) fn record_preparation(&mut self, since: Ticks) {
         if let Some(before) = self.newest_preparation.replace(now().since(since)) {
             self.prepared = self.prepared.plus(before);
             self.preparations += 1;
@@ -230,7 +230,7 @@ impl Progress {
         epoch_end(at);
         (self.prepared, self.preparations, self.newest_preparation) = (Ticks(0), 0, None);
         self.report_rows();
-        self.tell_discarded();
+        self.report_discarded();
         true
     }
 
@@ -245,11 +245,11 @@ impl Progress {
     }
 
     /// Thrown away once or more for each update: a leftover at an epoch's end is no news.
-    fn tell_discarded(&mut self) {
-        if self.discarded < self.updates.max(1) || self.discarded == self.discarded_told {
+    fn report_discarded(&mut self) {
+        if self.discarded < self.updates.max(1) || self.discarded == self.discarded_reported {
             return;
         }
-        self.discarded_told = self.discarded;
+        self.discarded_reported = self.discarded;
         let (discarded_gradients, updates) = (Some(self.discarded), Some(self.updates));
         fit_update(FitFacts { discarded_gradients, updates, ..FitFacts::default() });
     }
@@ -258,7 +258,7 @@ impl Progress {
 impl Training {
     /// Begins a fit with its first optimizer, unless the user's own is open: that one only lacks the facts.
     ///
-    /// Rows that a loader cannot tell are counted in the first epoch.
+    /// Rows that a loader does not know are counted in the first epoch.
     pub fn begin_fit(&mut self, optimizer: Address, facts: FitFacts, counts_rows: bool) {
         let training_pass = self.training_pass();
         let since = match training_pass {
@@ -340,7 +340,7 @@ impl Training {
         if self.progress.is_steps_only() && !self.paused {
             self.end_lap();
         }
-        self.progress.tell_discarded();
+        self.progress.report_discarded();
         fit_end(self.activity());
         self.optimizers.clear();
         (self.preparing, self.computed, self.differentiated) = (None, None, None);
