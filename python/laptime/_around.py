@@ -20,16 +20,22 @@ def around(
     """Makes a function that calls `begin` with the arguments before the original, and `end` after it.
 
     `end` gets what `begin` gave and is left out when that is `None`; where the original raises, `failed` is called
-    in its place, if there is one.
+    in its place, if there is one. A `begin` that fails is recorded, and the original called all the same.
     """
     # Not looked up when they are needed: at exit the globals of a module are `None`.
-    hide_frame = _guard.hide_frame
+    broken, hide_frame = _guard.broken, _guard.hide_frame
     done: Any = end
     undone: Any = end if failed is None else failed
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        name = getattr(original, "__qualname__", "")
+
         def hooked(*args: Any, **kwargs: Any) -> Any:
-            begun = begin(args, kwargs)
+            begun = None
+            try:
+                begun = begin(args, kwargs)
+            except Exception as error:
+                broken(name, error)
             try:
                 result = original(*args, **kwargs)
             except BaseException as error:

@@ -37,9 +37,9 @@ def safely(note: Callable[..., Any]) -> Callable[..., Any]:
 
 def broken(name: str, error: BaseException) -> None:
     """Puts a hook that does not work on record, with the reason."""
-    if name in troubles:
-        return
     try:
+        if name in troubles:
+            return
         troubles.add(name)
         _native.trouble(name, f"{type(error).__name__}: {error}".rstrip(": "))
     except Exception:  # There is nobody left to report to.

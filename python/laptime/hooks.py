@@ -35,9 +35,10 @@ class Fit:
     A fit that is open already, such as the user's own, gets the facts and the steps.
     """
 
-    __slots__ = ()
+    __slots__ = ("_is_open",)
 
     def __init__(self, **facts: Any) -> None:
+        self._is_open = True
         _session.ensure_started()
         _passes.settle()
         _training.here.training.end_fit()
@@ -67,8 +68,10 @@ class Fit:
 
     def end(self) -> None:
         """The fit has ended, or failed."""
-        self.end_epoch()
-        _native.end_framework_fit()
+        if self._is_open:
+            self._is_open = False
+            self.end_epoch()
+            _native.end_framework_fit()
 
 
 class Rounds:

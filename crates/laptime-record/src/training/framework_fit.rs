@@ -1,6 +1,6 @@
 //! A fit whose framework runs the loop itself: it reports its epochs, its waits for batches, and its steps.
 
-use laptime_core::FitFacts;
+use laptime_core::{FitFacts, Ticks};
 
 use super::Training;
 use super::late_steps::LateSteps;
@@ -173,7 +173,7 @@ impl Training {
     }
 
     /// The step whose last batch has this number was computed at that time.
-    pub fn step_computed(&mut self, batch: u64, at: laptime_core::Ticks) {
+    pub fn step_computed(&mut self, batch: u64, at: Ticks) {
         if let Some(Steps::Late(steps)) = self.steps() {
             steps.compute(batch, at);
         }
