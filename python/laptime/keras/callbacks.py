@@ -66,7 +66,10 @@ def _with_callbacks(
     def begin(args: Any, kwargs: Any) -> int | None:
         if note is not None:
             note(args, kwargs)
-        return _enter_callbacks(args[0])
+        if not _is_ours(args[0]):
+            return None
+        enter(CALLBACKS)
+        return CALLBACKS
 
     def end(stage: int) -> None:
         exit(stage)
@@ -74,13 +77,6 @@ def _with_callbacks(
             after()
 
     return around(begin, end, exit)
-
-
-def _enter_callbacks(callbacks: Any) -> int | None:
-    if not _is_ours(callbacks):
-        return None
-    enter(CALLBACKS)
-    return CALLBACKS
 
 
 @_guard.safely
@@ -124,35 +120,53 @@ def _end_training() -> None:
         _end_fit()
 
 
-# Batches: these are called in every step.
+# Batches: these are called in every step, so that they pack no arguments.
 
 
 def _attach_batches() -> None:
     import keras
 
     kind = keras.callbacks.CallbackList
-    for name, begin in (
+    for name, note in (
         ("on_train_batch_begin", _begin_batch),
         ("on_train_batch_end", _end_batch),
     ):
         if str(inspect.signature(getattr(kind, name))) != "(self, batch, logs=None)":
             raise TypeError(f"this Keras calls `{name}` in another way")
-        _guard.replace(kind, name, around(begin, exit))
+        _guard.replace(kind, name, _with_batch(note))
 
 
-def _begin_batch(args: Any, kwargs: Any) -> int | None:
-    fit = here.fit
-    if fit is not None and fit.callbacks is args[0] and fit.is_waiting:
+def _with_batch(note: Function[[Any, Any], None]) -> Make:
+    def make(original: Function[..., Any]) -> Function[..., Any]:
+        def on_train_batch(self: Any, batch: Any, logs: Any = None) -> None:
+            fit = here.fit
+            is_ours = fit is not None and fit.callbacks is self
+            if is_ours:
+                note(fit, batch)
+                enter(CALLBACKS)
+            try:
+                return original(self, batch, logs)
+            except BaseException as error:
+                _guard.hide_frame(error)
+                raise
+            finally:
+                if is_ours:
+                    exit(CALLBACKS)
+
+        return on_train_batch
+
+    return make
+
+
+def _begin_batch(fit: Any, batch: int) -> None:
+    if fit.is_waiting:
         # Only here has the loop in `fit` let go of the iterator of the pass before.
         fit.end_wait()
-    return _enter_callbacks(args[0])
 
 
-def _end_batch(args: Any, kwargs: Any) -> int | None:
-    fit = here.fit
-    if fit is not None and fit.results is not None and fit.callbacks is args[0] and fit.in_pass:
-        step_submitted(given("batch", 1, args, kwargs))
-    return _enter_callbacks(args[0])
+def _end_batch(fit: Any, batch: int) -> None:
+    if fit.results is not None and fit.in_pass:
+        step_submitted(batch)
 
 
 # Callbacks with a stage of their own.
@@ -239,7 +253,7 @@ def _end_pass() -> None:
 
 def _begin_pythonify(args: Any, kwargs: Any) -> int | None:
     # On the threads that Keras has for its callbacks there is no fit.
-    if here.fit is None or not given("logs", 0, args, kwargs):
+    if not args or not args[0] or here.fit is None:
         return None
     enter(METRICS)
     return METRICS
