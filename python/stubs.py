@@ -1,4 +1,4 @@
-"""Writes `laptime/_native.pyi` from the built module: names and documentation; types are told here.
+"""Writes `laptime/_native.pyi` from the built module: names and documentation; types are given here.
 
 python python/stubs.py
 """
@@ -25,6 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 TYPES = {
     "address": "int",
     "amount": "int",
+    "at": "int",
     "batch": "object",
     "command_line": "Sequence[str | os.PathLike[str]]",
     "counter": "str",
@@ -39,6 +40,7 @@ TYPES = {
     "in_eval_mode": "bool",
     "in_loop": "bool",
     "is_grad_enabled": "Callable[[], bool]",
+    "is_late": "bool",
     "is_new": "bool",
     "iterable": "Iterable[T]",
     "iterator": "object",
@@ -61,6 +63,7 @@ TYPES = {
     "samples": "int | Callable[[T], int] | None",
     "stage_id": "int",
     "status": "str",
+    "step_count": "int",
     "start": "int",
     "end": "int",
     "tensor": "type",
@@ -80,12 +83,12 @@ TYPES = {
 OWN_TYPES = {
     ("begin_training", "facts"): "dict[str, object]",
     ("fit_update", "facts"): "dict[str, object]",
-    ("late_step", "samples"): "int",
+    ("begin_framework_fit", "facts"): "dict[str, object]",
+    ("update_framework_fit", "facts"): "dict[str, object]",
     ("settings", "name"): "str | None",
     ("switched", "value"): "str",
 }
 RETURNS = {
-    "ask": "int",
     "begin_call": "bool | int | None",
     "begin_compiled_update": "int",
     "begin_model": "bool",
@@ -107,11 +110,12 @@ RETURNS = {
     "is_active": "bool",
     "is_counted": "bool",
     "is_inside": "bool",
-    "knows_optimizer": "bool",
+    "has_optimizer": "bool",
     "main": "int",
     "new_stage": "Stage",
     "now": "int",
     "rank": "int",
+    "request": "int",
     "run_folder": "str | None",
     "run_to_join": "str | None",
     "settings": "tuple[str | None, str | None, bool, bool]",
@@ -154,19 +158,6 @@ class EpochFeed:
 
     def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
 '''
-STEP_LOG = '''
-class StepLog:
-    """{doc}"""
-
-    def __new__(cls) -> StepLog: ...
-    def request(self) -> None: ...
-    def turn(self) -> None: ...
-    def wait(self) -> None: ...
-    def arrived(self, samples: int) -> None: ...
-    def takes(self, samples: int, steps: int) -> None: ...
-    def ran_out(self) -> None: ...
-    def end(self) -> None: ...
-'''
 
 
 def text() -> str:
@@ -181,7 +172,6 @@ def text() -> str:
     classes += STAGE.format(doc=inspect.getdoc(_native.Stage))
     classes += INDEX_ITERATOR.format(doc=inspect.getdoc(_native.IndexIterator))
     classes += EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
-    classes += STEP_LOG.format(doc=inspect.getdoc(_native.StepLog))
     return HEAD + classes + "".join(_function(name, value) for name, value in functions)
 
 

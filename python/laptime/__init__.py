@@ -9,7 +9,7 @@
                 ...
 
 Recording starts at the first use, or with `laptime run -- python train.py`. After that nothing here
-raises, prints or changes what your program does; trouble is told by `laptime report`.
+raises, prints or changes what your program does; trouble is shown by `laptime report`.
 """
 
 from laptime import tensorboard

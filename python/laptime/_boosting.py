@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
-from . import _guard, _native
+from . import _frameworks, _guard, _native
+from ._around import Make, around, caller
 from ._native import enter, exit
-from .hooks import Rounds
+from .hooks import Rounds, rounds_of
 
 ROUND = _native.stage_id("round")
 _EVALUATE = _native.stage_id("evaluate")
@@ -25,7 +26,38 @@ here = _Here()
 Facts = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]
 
 
-def replace_function(home: ModuleType, users: Iterable[ModuleType], name: str, make: Any) -> None:
+def attach(
+    library: ModuleType,
+    home: str,
+    facts: Facts,
+    evaluations: tuple[str, ...],
+    *more: tuple[str, Callable[[], None]],
+) -> None:
+    """Hooks a library that has a `train` in its module `home` and a `Booster`; the run says what cannot attach."""
+    name = library.__name__
+
+    def attach_train() -> None:
+        users = [library, sys.modules.get(f"{name}.sklearn", library)]
+        _replace_function(getattr(library, home), users, "train", _make_train(facts))
+
+    def attach_rounds() -> None:
+        _guard.replace(library.Booster, "update", rounds_of(lambda: here.rounds))
+
+    def attach_evaluations() -> None:
+        for method in evaluations:
+            _guard.replace(library.Booster, method, around(_begin_evaluation, exit))
+
+    _guard.attach_once(
+        name,
+        (name, lambda: _frameworks.register(name)),
+        (f"{name}.train", attach_train),
+        (f"{name}.Booster.update", attach_rounds),
+        (f"{name}.Booster.{evaluations[-1]}", attach_evaluations),
+        *more,
+    )
+
+
+def _replace_function(home: ModuleType, users: Iterable[ModuleType], name: str, make: Any) -> None:
     """Replaces a function where it is, and where it was imported to."""
     original = getattr(home, name)
     _guard.replace(home, name, make)
@@ -34,108 +66,43 @@ def replace_function(home: ModuleType, users: Iterable[ModuleType], name: str, m
             setattr(user, name, getattr(home, name))
 
 
-def make_train(facts: Facts) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _make_train(facts: Facts) -> Make:
     """A train function whose call is a fit; `facts` says what its arguments say of it."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def train(*args: Any, **kwargs: Any) -> Any:
-            is_ours = here.rounds is None and begin(facts, args, kwargs, sys._getframe().f_back)
-            try:
-                return original(*args, **kwargs)
-            except BaseException as error:
-                _guard.unseen(error)
-                raise
-            finally:
-                if is_ours:
-                    end()
+    def begin_train(args: Any, kwargs: Any) -> bool | None:
+        is_ours = here.rounds is None and _begin(facts, args, kwargs)
+        return True if is_ours else None
 
-        return train
-
-    return make
+    return around(begin_train, _end)
 
 
 @_guard.safely
-def begin(facts: Facts, args: Any, kwargs: Any, frame: FrameType | None) -> bool:
+def _begin(facts: Facts, args: Any, kwargs: Any) -> bool:
     """Begins a fit, unless this is part of a training that is under way."""
-    here.rounds = Rounds.of(frame, ROUND)
+    here.rounds = Rounds.of(caller(), ROUND)
     if here.rounds is not None:
         here.rounds.update(**facts(args, kwargs))
     return here.rounds is not None
 
 
 @_guard.safely
-def end() -> None:
+def _end(_: Any) -> None:
     """The fit has ended, or failed."""
     rounds, here.rounds = here.rounds, None
     if rounds is not None:
         rounds.end()
 
 
-def make_round(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that makes one round."""
-
-    def update(self: Any, *args: Any, **kwargs: Any) -> Any:
-        rounds = here.rounds
-        if rounds is not None:
-            _begin_round(rounds)
-        try:
-            result = original(self, *args, **kwargs)
-        except BaseException as error:
-            if rounds is not None:
-                _drop_round(rounds)
-            _guard.unseen(error)
-            raise
-        if rounds is not None:
-            _end_round(rounds)
-        return result
-
-    return update
-
-
-@_guard.safely
-def _begin_round(rounds: Rounds) -> None:
-    rounds.begin_round()
-
-
-@_guard.safely
-def _drop_round(rounds: Rounds) -> None:
-    rounds.drop_round()
-
-
-@_guard.safely
-def _end_round(rounds: Rounds) -> None:
-    rounds.end_round()
-
-
-def make_evaluation(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that evaluates what was trained so far."""
-
-    def evaluate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_recorded = here.rounds is not None
-        if is_recorded:
-            enter(_EVALUATE)
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if is_recorded:
-                exit(_EVALUATE)
-
-    return evaluate
+def _begin_evaluation(args: Any, kwargs: Any) -> int | None:
+    if here.rounds is None:
+        return None
+    enter(_EVALUATE)
+    return _EVALUATE
 
 
 def is_wrapped() -> bool:
     """Whether the fit is another framework's, whose wrapper was called and named it."""
     return here.rounds is not None and not here.rounds.is_ours
-
-
-def given(
-    name: str, at: int, args: tuple[Any, ...], kwargs: dict[str, Any], otherwise: Any = None
-) -> Any:
-    """An argument by its name or place."""
-    return kwargs.get(name, args[at] if len(args) > at else otherwise)
 
 
 def plan(name: str, rounds: Any) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Batches(_Of[T]):
         return len(self._iterable)  # type: ignore[arg-type]
 
     def __getattr__(self, name: str) -> Any:
-        # Whoever asks for `loader.dataset` gets it.
+        # `loader.dataset` and the like are the iterable's.
         return getattr(self._iterable, name)
 
 
@@ -111,7 +111,7 @@ class Epochs:
 def epochs(count: int, **facts: object) -> Epochs:
     """Counts epochs from 0 and records each: `for epoch in laptime.epochs(10):`.
 
-    What else is known of the training may be told by name: `label`, `rows`, `batch`, `parameters`, ….
+    What else is known of the training may be given by name: `label`, `rows`, `batch`, `parameters`, ….
     """
     return Epochs(count, facts)
 

@@ -27,7 +27,7 @@ def register(
 ) -> None:
     """Registers a framework by its package, with what its objects say of a fit.
 
-    Rows that the data does not tell are counted in the first epoch, unless `counts_rows` is off.
+    Rows that the data does not know are counted in the first epoch, unless `counts_rows` is off.
     """
     packages.add(package)
     for known, facts in ((_optimizers, optimizers), (_models, models), (_data, data)):
@@ -38,7 +38,7 @@ def register(
 
 
 def counts_rows(framework: object) -> bool:
-    """Whether rows that the data of a framework does not tell are to be counted."""
+    """Whether rows that the data of a framework does not know are to be counted."""
     return framework not in _with_known_rows
 
 

@@ -37,16 +37,16 @@ def safely(note: Callable[..., Any]) -> Callable[..., Any]:
 
 def broken(name: str, error: BaseException) -> None:
     """Puts a hook that does not work on record, with the reason."""
-    if name in troubles:
-        return
     try:
+        if name in troubles:
+            return
         troubles.add(name)
         _native.trouble(name, f"{type(error).__name__}: {error}".rstrip(": "))
-    except Exception:  # Nothing is left to be told.
+    except Exception:  # There is nobody left to report to.
         pass
 
 
-def unseen(error: BaseException) -> None:
+def hide_frame(error: BaseException) -> None:
     """Takes the frame that catches an error out of its traceback; to be raised again with a plain `raise`.
 
     What the script's own code raises below a hook then reads as it does without the hook.
@@ -61,6 +61,17 @@ def attach(name: str, hook: Callable[[], None]) -> None:
         hook()
     except Exception as error:
         broken(name, error)
+
+
+_attached: set[str] = set()
+
+
+def attach_once(framework: str, *hooks: tuple[str, Callable[[], None]]) -> None:
+    """Attaches the hooks of a framework, each by its name, when this is called first."""
+    if framework not in _attached:
+        _attached.add(framework)
+        for name, hook in hooks:
+            attach(name, hook)
 
 
 def replace(owner: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:

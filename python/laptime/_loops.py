@@ -156,26 +156,26 @@ def is_foreign(frame: FrameType | None) -> bool:
 
 
 def identity(frame: FrameType, loop: Loop) -> tuple[int, CodeType, int]:
-    """Tells one running loop from another for as long as its frame lives."""
+    """Distinguishes one running loop from another for as long as its frame lives."""
     return (id(frame), frame.f_code, loop.start)
 
 
 def identities(frame: FrameType | None) -> frozenset[Any]:
-    """The loops that a frame stands in, told apart for as long as they run."""
+    """The loops that a frame stands in, distinguished for as long as they run."""
     return frozenset(identity(at, loop) for _, at, loop in enclosing(frame))
 
 
 def epoch_place(
-    frame: FrameType | None, around_birth: frozenset[Any], trained: tuple[type, ...] = ()
+    frame: FrameType | None, around_creation: frozenset[Any], trained: tuple[type, ...] = ()
 ) -> Place | None:
     """The epoch loop around an optimizer step.
 
-    A loop that encloses the making of the optimizer (`around_birth`) repeats whole trainings, so it is
+    A loop that encloses the creation of the optimizer (`around_creation`) repeats whole trainings, so it is
     none, unless its variable is named like an epoch; nor is one over things that are trained in turn, which
     are of the types `trained`.
     """
     loops = enclosing(frame)
-    inside = [found for found in loops if identity(found[1], found[2]) not in around_birth]
+    inside = [found for found in loops if identity(found[1], found[2]) not in around_creation]
     named = next((found for found in loops if found[2].counts_epochs), None)
     if named is not None and _is_repeated(named, inside):
         return None

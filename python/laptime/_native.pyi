@@ -47,26 +47,14 @@ class EpochFeed:
 
     def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
 
-class StepLog:
-    """One loop over batches, reported by a hook that sees it from outside."""
-
-    def __new__(cls) -> StepLog: ...
-    def request(self) -> None: ...
-    def turn(self) -> None: ...
-    def wait(self) -> None: ...
-    def arrived(self, samples: int) -> None: ...
-    def takes(self, samples: int, steps: int) -> None: ...
-    def ran_out(self) -> None: ...
-    def end(self) -> None: ...
-
 def approach_step() -> None:
     """A function is called that trains, and whose calls are seen one by one."""
 
 def arm(options: dict[str, object] | None = None) -> None:
     """Starts recording with the first thing that is recorded."""
 
-def ask(iterator: object, /) -> int:
-    """A batch is requested; says whether another pass trains, so that this may interrupt its step."""
+def batch_arrived(sample_count: int) -> None:
+    """The batch is here, or what will bring it."""
 
 def batch_iterator(
     iterable: Iterable[T],
@@ -88,6 +76,12 @@ def begin_call(module: object, /) -> bool | int | None:
 def begin_compiled_update(optimizer: object) -> int:
     """A compiled function updates the optimizer's model: `UPDATE_BEGUN`, or `UPDATE_UNSETTLED`: settle first."""
 
+def begin_framework_epoch(is_late: bool) -> None:
+    """A pass over the data begins; late steps end when they are reported as computed."""
+
+def begin_framework_fit(facts: dict[str, object]) -> None:
+    """A framework begins a fit and runs its loop itself; one that is open already gets the facts and the steps."""
+
 def begin_function(stage_id: int, may_train: bool) -> None:
     """A compiled function is called, outermost; `may_train` unless it is known not to."""
 
@@ -102,6 +96,9 @@ def begin_pass_epoch() -> bool:
 
 def begin_pass_steps() -> bool:
     """The pass that brought this step's data counts steps but is no epoch; `False` without one."""
+
+def begin_pause(stage_id: int) -> None:
+    """An evaluation without a loader, or a checkpoint, begins as this stage."""
 
 def begin_training(optimizer: object, facts: dict[str, object], counts_rows: bool) -> None:
     """Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted."""
@@ -121,6 +118,12 @@ def count(counter: str, amount: int) -> None:
 def count_samples(iterator: object, sample_count: int) -> None:
     """Samples in the batch that has come."""
 
+def count_step(sample_count: int, step_count: int) -> None:
+    """The step under way is so many in one, with this many samples in all."""
+
+def data_exhausted() -> None:
+    """There is no further batch: what was requested is no step."""
+
 def end_backward() -> int | None:
     """The backward pass has ended; 1 when it is an update of the script's own to be settled."""
 
@@ -130,6 +133,12 @@ def end_call() -> None:
 def end_compiled_update(optimizer: object) -> None:
     """The compiled function has updated the model."""
 
+def end_framework_epoch() -> None:
+    """The pass over the data has ended, if one is open."""
+
+def end_framework_fit() -> None:
+    """The framework's fit has ended, or failed."""
+
 def end_function(stage_id: int) -> None:
     """The compiled function has returned."""
 
@@ -138,6 +147,9 @@ def end_own_step() -> None:
 
 def end_pass(pass_id: int, in_eval_mode: bool) -> None:
     """The iterator is gone, or the loop was left."""
+
+def end_pause(stage_id: int) -> None:
+    """The evaluation or checkpoint has ended."""
 
 def end_training() -> None:
     """Ends the fit with its last epoch, evaluation or checkpoint."""
@@ -196,6 +208,9 @@ def forget_module(address: int) -> None:
 def forget_optimizer(address: int) -> None:
     """The optimizer at this address is gone."""
 
+def has_optimizer(optimizer: object) -> bool:
+    """Whether the optimizer belongs to the fit."""
+
 def has_passes() -> bool:
     """Whether a pass is under way."""
 
@@ -218,7 +233,7 @@ def is_active() -> bool:
     """Whether what is recorded is kept."""
 
 def is_counted() -> bool:
-    """Whether steps are told by a pass over a loader, or by the user's `batches`."""
+    """Whether steps are counted by a pass over a loader, or by the user's `batches`."""
 
 def is_inside() -> bool:
     """Whether this thread is inside a call that is a stage already."""
@@ -226,30 +241,9 @@ def is_inside() -> bool:
 def iterate(pass_id: int, iterator: object) -> None:
     """The batches of a pass come from this iterator."""
 
-def know_module(module: object, kind: int) -> None:
-    """The module is a model, or computes a loss, or its call is no stage."""
-
-def know_optimizer(optimizer: object) -> None:
-    """The optimizer belongs to the fit from here on."""
-
-def know_torch(
-    is_grad_enabled: Callable[[], bool],
-    mode_count: Callable[[], int],
-    tensor: type,
-    float32: object,
-    float64: object,
-) -> None:
-    """Keeps the functions of PyTorch that every step asks, and its type of tensors."""
-
-def knows_optimizer(optimizer: object) -> bool:
-    """Whether the optimizer belongs to the fit."""
-
 def lap(name: str, /) -> None:
     """Books the time since the last lap on the stage with this name, or since the stage, epoch or
 batch around it began."""
-
-def late_step(start: int, end: int, samples: int) -> None:
-    """Puts a step on record that has ended before, by the recorder's clock."""
 
 def leave_update() -> None:
     """The update has failed."""
@@ -269,6 +263,9 @@ def moved_to_device() -> None:
 def new_stage(name: str) -> Stage:
     """A stage of a type of its own, with the bound functions in the type's dict."""
 
+def next_step() -> None:
+    """The loop turns: the step before ends, and the next begins without a wait."""
+
 def now() -> int:
     """The recorder's clock, ticks."""
 
@@ -276,10 +273,34 @@ def optimizer_created(optimizer: object, foreign: bool) -> None:
     """An optimizer is made; a foreign one may use gradients in a way of its own."""
 
 def pause_steps() -> None:
-    """An evaluation without a loader, or a checkpoint, is about to begin."""
+    """Something that is no step is about to begin: the lap of steps ends before it."""
 
 def rank() -> int:
     """The rank of this process as its launcher says; 0 when it is alone."""
+
+def record_activity() -> None:
+    """An evaluation without a loader, or a checkpoint, has ended."""
+
+def register_module(module: object, kind: int) -> None:
+    """The module is a model, or computes a loss, or its call is no stage."""
+
+def register_optimizer(optimizer: object) -> None:
+    """The optimizer belongs to the fit from here on."""
+
+def register_torch(
+    is_grad_enabled: Callable[[], bool],
+    mode_count: Callable[[], int],
+    tensor: type,
+    float32: object,
+    float64: object,
+) -> None:
+    """Keeps the functions of PyTorch that every step calls, and its type of tensors."""
+
+def request(iterator: object, /) -> int:
+    """A batch is requested; says whether another pass trains, so that this may interrupt its step."""
+
+def request_batch() -> None:
+    """The next batch is requested: the step before ends, and the wait begins."""
 
 def results_arrived() -> None:
     """What the last update computed is there: the script has waited for it."""
@@ -289,9 +310,6 @@ def run_folder() -> str | None:
 
 def run_to_join() -> str | None:
     """The folder of the run that the next record joins: in a forked child its parent's."""
-
-def see_activity() -> None:
-    """An evaluation without a loader, or a checkpoint, has ended."""
 
 def settings(
     dir: str | os.PathLike[str] | None,
@@ -313,6 +331,12 @@ def stage_id(name: str) -> int:
 
 def start(options: dict[str, object] | None = None) -> bool:
     """Starts recording now; says whether this process is being recorded."""
+
+def step_computed(number: int, at: int) -> None:
+    """The step whose last batch has this number was computed at that time, by the recorder's clock."""
+
+def step_submitted(number: int) -> None:
+    """The step was submitted to be computed; its last batch has this number."""
 
 def summarize_run(folder: str) -> tuple[str, str, str]:
     """The run in a folder, as far as it is recorded: the folder, its report as JSON and the summary as text."""
@@ -340,3 +364,9 @@ def training_loader() -> int | None:
 
 def trouble(hook: str, because: str) -> None:
     """Puts a hook that does not work on record."""
+
+def update_framework_fit(facts: dict[str, object]) -> None:
+    """Adds what is now known of the framework's fit."""
+
+def wait_for_batch() -> None:
+    """The wait for the batch of the step under way begins."""

@@ -37,6 +37,17 @@ class _Owned(threading.local):
 owned = _Owned()
 
 
+def enter_owned(args: Any, kwargs: Any) -> bool:
+    """A call begins whose loops are a framework's own."""
+    owned.depth += 1
+    return True
+
+
+def leave_owned(_: Any) -> None:
+    """The call has ended."""
+    owned.depth -= 1
+
+
 class _Lingering(threading.local):
     """The pass of this thread whose data has ended, but whose iterator has still to be taken down."""
 
@@ -51,7 +62,7 @@ def begin_pass(loader: Any) -> Ticket:
     """A pass over a loader begins, and with it the wait for its first batch."""
     settle()
     training = here.training
-    training.see_loader(loader)
+    training.record_loader(loader)
     training.newest_pass = _native.begin_pass(loader, training.in_eval_mode())
     return Ticket(training.newest_pass)
 

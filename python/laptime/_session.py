@@ -19,7 +19,7 @@ RUN_VARIABLE = "LAPTIME_RUN"
 
 _settings: Settings | None = None
 _pid = 0
-"""The process that made the run; a forked child's own end tells nobody."""
+"""The process that made the run; a forked child does not report its own end."""
 _exported: str | None = None
 _finished: str | None = None
 """The run that this process recorded last, once it has ended."""
@@ -75,7 +75,7 @@ def lap(name: str) -> None:
 
 
 def measured(metric: str, value: float) -> None:
-    """Tells how well the model does: `loss`, `accuracy`, `validation_loss` or `validation_accuracy`."""
+    """Records how well the model does: `loss`, `accuracy`, `validation_loss` or `validation_accuracy`."""
     ensure_armed()
     try:
         _native.measured(metric, float(value))
@@ -133,7 +133,7 @@ def _options(settings: Settings) -> dict[str, object]:
 
 
 def _stand_by() -> None:
-    """Sees to it that the end of this process, and of those it forks, is told."""
+    """Makes sure that the end of this process, and of those it forks, is recorded."""
     global _pid
     if _pid:
         return

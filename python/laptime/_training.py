@@ -1,7 +1,7 @@
 """Training: what the hooks must look at Python for: models, optimizers, and loops that count epochs.
 
-What happens in each step is told to the recorder directly (`laptime_record::Training`), which keeps the
-passes, steps, epochs and fits; it asks here when something new turns up.
+What happens in each step is reported to the recorder directly (`laptime_record::Training`), which keeps the
+passes, steps, epochs and fits; its answer leads here when something new turns up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_STEPS = 10_000_000
 _MOST_LOADERS = 64
 
 
-class Birth(NamedTuple):
+class Creation(NamedTuple):
     """When an optimizer was made, and in which loops: those repeat whole trainings."""
 
     at: int
@@ -34,7 +34,7 @@ class Training:
     """What one thread trains, as far as it takes Python to know it."""
 
     __slots__ = (
-        "births",
+        "creations",
         "endless",
         "epoch",
         "evaluated",
@@ -50,7 +50,7 @@ class Training:
         "outside",
         "own_step_at",
         "place",
-        "plan_seen",
+        "plan_recorded",
         "sizes",
     )
 
@@ -66,7 +66,7 @@ class Training:
         # What the loaders of passes before the fit say of it, by address: one may be gone when the fit begins.
         self.loader_facts: dict[int, dict[str, Any]] = {}
         self.optimizers: dict[int, weakref.ref[Any]] = {}
-        self.births: dict[int, Birth] = {}
+        self.creations: dict[int, Creation] = {}
         self._reset_fit()
 
     def _reset_fit(self) -> None:
@@ -77,21 +77,21 @@ class Training:
         self.epoch: Any = None
         # Whether the loader was made so long that no pass over it ends.
         self.endless = False
-        self.plan_seen = False
+        self.plan_recorded = False
         # Where the newest update stood that is in no epoch loop, and the newest one of the script's own.
         self.outside: tuple[int, ...] = ()
         self.own_step_at: tuple[int, ...] = ()
 
     # Models.
 
-    def see_module(self, module: Any, kind: int) -> None:
+    def register_module(self, module: Any, kind: int) -> None:
         """A module is called that was not known."""
         self.modules[id(module)] = weakref.ref(
             module, _forgetter(id(module), _native.forget_module, self.modules)
         )
-        _native.know_module(module, kind)
+        _native.register_module(module, kind)
 
-    def see_model(self, model: Any, name: str) -> None:
+    def register_model(self, model: Any, name: str) -> None:
         """A model is trained that was not trained before."""
         if _native.in_training() and not self.model_name:
             _native.fit_update({"label": name})
@@ -99,7 +99,7 @@ class Training:
         self.model = weakref.ref(model)
         _native.train_model(model)
 
-    def see_eval(self, model: Any) -> None:
+    def record_eval_mode(self, model: Any) -> None:
         """A model is put into eval mode."""
         self.evaluated = weakref.ref(model)
 
@@ -109,7 +109,7 @@ class Training:
 
     # Loaders.
 
-    def see_loader(self, loader: Any) -> None:
+    def record_loader(self, loader: Any) -> None:
         """A pass over a loader begins, which may turn out to be the first of a fit."""
         if len(self.loader_facts) > _MOST_LOADERS:
             self.loader_facts.clear()
@@ -117,7 +117,7 @@ class Training:
 
     # Optimizers.
 
-    def see_birth(self, optimizer: Any, frame: FrameType | None, *, foreign: bool) -> None:
+    def optimizer_created(self, optimizer: Any, frame: FrameType | None, *, foreign: bool) -> None:
         """An optimizer is made: loops around this repeat whole trainings.
 
         A foreign one, of another library than the framework's, may use gradients in a step of its own, as SAM does.
@@ -126,44 +126,44 @@ class Training:
         _session.ensure_started()
         key = id(optimizer)
         self.outside = ()
-        self.births[key] = Birth(_native.now(), _loops.identities(frame))
-        self._know_until_gone(optimizer)
+        self.creations[key] = Creation(_native.now(), _loops.identities(frame))
+        self._track_until_gone(optimizer)
         _native.optimizer_created(optimizer, foreign)
 
     def remember(self, optimizer: Any) -> None:
         """Knows an optimizer whose making was not seen: another may stand where it stood, once it is gone."""
         if id(optimizer) not in self.optimizers:
-            self._know_until_gone(optimizer)
+            self._track_until_gone(optimizer)
 
-    def _know_until_gone(self, optimizer: Any) -> None:
+    def _track_until_gone(self, optimizer: Any) -> None:
         key = id(optimizer)
-        gone = _forgetter(key, _native.forget_optimizer, self.optimizers, self.births)
+        gone = _forgetter(key, _native.forget_optimizer, self.optimizers, self.creations)
         self.optimizers[key] = weakref.ref(optimizer, gone)
 
     def settle_update(self, optimizer: Any, frame: FrameType | None) -> None:
         """Finds the fit and the epoch of an update."""
-        if not _native.knows_optimizer(optimizer):
-            self._see_optimizer(optimizer, frame)
+        if not _native.has_optimizer(optimizer):
+            self._register_optimizer(optimizer, frame)
         if _native.is_counted():
             return
         if self.endless:
             _native.begin_pass_steps()
-            self._see_plan(frame, in_epochs=False)
+            self._record_plan(frame, in_epochs=False)
         elif _native.begin_pass_epoch():
-            # Not needed for this epoch, but it tells later whether the same loop goes on.
+            # Not needed for this epoch, but it shows later whether the same loop goes on.
             self.place = self._find_place(frame)
             self.epoch = _loops.epoch_now(frame, self.place) if self.place is not None else None
-            self._see_plan(frame, in_epochs=True)
+            self._record_plan(frame, in_epochs=True)
         elif not _native.has_passes():
             self._follow_loop(frame)
-            self._see_plan(frame, in_epochs=self.epoch is not None)
+            self._record_plan(frame, in_epochs=self.epoch is not None)
 
-    def _see_plan(self, frame: FrameType | None, *, in_epochs: bool) -> None:
+    def _record_plan(self, frame: FrameType | None, *, in_epochs: bool) -> None:
         """Reads once how many epochs or steps the fit will have, where its loops say so."""
-        if self.plan_seen or not _native.in_training():
+        if self.plan_recorded or not _native.in_training():
             return
-        self.plan_seen = True
-        around = self._around_birth()
+        self.plan_recorded = True
+        around = self._loops_around_creation()
         plan = (
             _plan.of_epochs(frame, self.place, around)
             if in_epochs
@@ -174,18 +174,18 @@ class Training:
                 {"epochs": plan.epochs, "steps": plan.steps, "plan_source": plan.source}
             )
 
-    def _see_optimizer(self, optimizer: Any, frame: FrameType | None) -> None:
+    def _register_optimizer(self, optimizer: Any, frame: FrameType | None) -> None:
         if _native.in_training() and not self._joins(optimizer, frame):
             self.end_fit()
-        _native.know_optimizer(optimizer)
+        _native.register_optimizer(optimizer)
         if not _native.in_training():
             self._begin_fit(optimizer, frame)
-        self._see_size(optimizer)
+        self._record_size(optimizer)
 
     def count_parameters(self, optimizer: Any) -> None:
         """An optimizer has updated: one that was made without its parameters knows them now."""
         if self.sizes.get(id(optimizer)) == 0:
-            self._see_size(optimizer)
+            self._record_size(optimizer)
 
     def _optimizer_facts(self, optimizer: Any) -> dict[str, Any]:
         if optimizer is not None:
@@ -194,7 +194,7 @@ class Training:
         model = self.model() if self.model is not None else None
         return {"framework": self.framework} | _frameworks.model_facts(model)
 
-    def _see_size(self, optimizer: Any) -> None:
+    def _record_size(self, optimizer: Any) -> None:
         self.sizes[id(optimizer)] = self._optimizer_facts(optimizer).get("parameters", 0)
         _native.fit_update({"parameters": sum(self.sizes.values()) or None})
 
@@ -206,24 +206,24 @@ class Training:
         """
         if _native.in_pass_epoch():
             return True
-        birth = self.births.get(id(optimizer), Birth(0, frozenset()))
-        as_old = birth.at <= self.fit_began
+        creation = self.creations.get(id(optimizer), Creation(0, frozenset()))
+        as_old = creation.at <= self.fit_began
         if self.place is None or self.epoch is None:
-            return as_old and bool(_loops.identities(frame) & self.fit_loops - birth.loops)
+            return as_old and bool(_loops.identities(frame) & self.fit_loops - creation.loops)
         place = _loops.epoch_place(frame, frozenset())
         if place is None or place.loop is not self.place.loop:
             return False
         now = _loops.epoch_now(frame, place)
         if now is None or now[0] != self.epoch[0] or _starts_again(self.epoch[1], now[1]):
             return False
-        made_in_loop = (now[0], place.code, place.loop.start) in birth.loops
+        made_in_loop = (now[0], place.code, place.loop.start) in creation.loops
         return as_old or (made_in_loop and place.loop.counts_epochs)
 
     def _find_place(self, frame: FrameType | None) -> _loops.Place | None:
-        return _loops.epoch_place(frame, self._around_birth(), _frameworks.trained_kinds())
+        return _loops.epoch_place(frame, self._loops_around_creation(), _frameworks.trained_kinds())
 
-    def _around_birth(self) -> frozenset[Any]:
-        return frozenset().union(*(birth.loops for birth in self.births.values()))
+    def _loops_around_creation(self) -> frozenset[Any]:
+        return frozenset().union(*(creation.loops for creation in self.creations.values()))
 
     def _follow_loop(self, frame: FrameType | None) -> None:
         """Without a loader: the loop around the steps says which epoch this is."""
@@ -282,7 +282,7 @@ class Training:
 
     def forget(self) -> None:
         """Lets go of the script's code and objects, at its end."""
-        self.births.clear()
+        self.creations.clear()
         _plan.forget()
         self.fit_loops = frozenset()
         self.place = self.epoch = self.evaluated = self.model = None
@@ -320,7 +320,7 @@ _ends_with_script = False
 
 
 def end_with_script() -> None:
-    """Ends what is trained when the script ends; asked for by every framework whose loops the script writes."""
+    """Ends what is trained when the script ends; called by every framework whose loops the script writes."""
     global _ends_with_script
     if not _ends_with_script:
         _ends_with_script = True

@@ -7,12 +7,14 @@ They translate calls of the framework into events; the recorder makes fits, epoc
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from . import _native, _passes, _session, _training
+from ._around import Make, after, around, before, caller
 from ._frameworks import register
-from ._guard import attach, replace, safely, unseen
+from ._guard import attach, hide_frame, replace, safely
 from ._native import enter, exit, stage_id
 from ._samples import samples_of
 
@@ -33,54 +35,43 @@ class Fit:
     A fit that is open already, such as the user's own, gets the facts and the steps.
     """
 
-    __slots__ = ("_is_ours", "_log")
+    __slots__ = ("_is_open",)
 
     def __init__(self, **facts: Any) -> None:
+        self._is_open = True
         _session.ensure_started()
         _passes.settle()
         _training.here.training.end_fit()
-        self._is_ours = not _native.fit_is_open()
-        self._log: _native.StepLog | None = None
-        if self._is_ours:
-            _native.fit_begin(facts)
-        else:
-            _native.fit_update(facts)
+        _native.begin_framework_fit(facts)
 
     def update(self, **facts: Any) -> None:
         """Adds what is known of the fit by now."""
-        _native.fit_update(facts)
+        _native.update_framework_fit(facts)
 
     def begin_epoch(self) -> None:
         """A pass over the data begins; one that is open ends."""
         self.end_epoch()
-        if self._is_ours:
-            _native.epoch_begin()
-        self._log = _native.StepLog()
+        _native.begin_framework_epoch(False)
 
     def request(self) -> None:
-        """A batch is asked for: the step before it ends, and the wait begins."""
-        if self._log is not None:
-            self._log.request()
+        """A batch is requested: the step before it ends, and the wait begins."""
+        _native.request_batch()
 
     def arrived(self, samples: int = 0) -> None:
         """The batch is there, with this many samples."""
-        if self._log is not None:
-            self._log.arrived(samples)
+        _native.batch_arrived(samples)
 
     def end_epoch(self) -> None:
         """The pass over the data has ended, if one is open."""
-        log, self._log = self._log, None
-        if log is not None:
-            log.ran_out()
-            log.end()
-            if self._is_ours:
-                _native.epoch_end()
+        _native.data_exhausted()
+        _native.end_framework_epoch()
 
     def end(self) -> None:
         """The fit has ended, or failed."""
-        self.end_epoch()
-        if self._is_ours:
-            _native.fit_end()
+        if self._is_open:
+            self._is_open = False
+            self.end_epoch()
+            _native.end_framework_fit()
 
 
 class Rounds:
@@ -97,7 +88,7 @@ class Rounds:
         # Whether the fit is not one that was open.
         self.is_ours = not _native.fit_is_open()
         _native.begin_training(self, facts, False)
-        _native.know_optimizer(self)
+        _native.register_optimizer(self)
 
     @classmethod
     def of(cls, frame: FrameType | None, stage: int, **facts: Any) -> Rounds | None:
@@ -144,17 +135,49 @@ class Rounds:
             _native.forget_optimizer(id(self))
 
 
+def rounds_of(under_way: Callable[[], Rounds | None]) -> Make:
+    """Makes a method whose call is one round of those under way; one that fails is none."""
+
+    def begin(args: Any, kwargs: Any) -> Rounds | None:
+        rounds = under_way()
+        if rounds is not None:
+            _begin_round(rounds)
+        return rounds
+
+    return around(begin, _end_round, _drop_round)
+
+
+@safely
+def _begin_round(rounds: Rounds) -> None:
+    rounds.begin_round()
+
+
+@safely
+def _end_round(rounds: Rounds) -> None:
+    rounds.end_round()
+
+
+@safely
+def _drop_round(rounds: Rounds) -> None:
+    rounds.drop_round()
+
+
 __all__ = [
     "Fit",
     "Rounds",
+    "after",
+    "around",
     "attach",
+    "before",
+    "caller",
     "enter",
     "exit",
+    "hide_frame",
     "register",
     "replace",
+    "rounds_of",
     "safely",
     "samples_of",
     "stage_id",
-    "unseen",
     "within_part",
 ]

@@ -30,7 +30,7 @@ class Run:
 
     @property
     def epochs(self) -> list[dict[str, Any]]:
-        """Every epoch of every fit; past 10,000 neighbours are one row with a `count`, unless all were asked for."""
+        """Every epoch of every fit; past 10,000 neighbours are one row with a `count`, unless all are requested."""
         return self._document["epochs"]
 
     @property

@@ -37,7 +37,7 @@ def log(writer: object) -> int:
     then), `laptime/samples_per_s`, `laptime/data_wait_share`, `laptime/time_left_s` and `laptime/loss`, each
     where it is known. A writer that is given a second fit gets `laptime/fit_2/…`, so that their epochs do not
     overlap. It never raises: without a run, or on another rank than 0, nothing is added, and a writer that
-    fails is told in the run.
+    fails is recorded in the run.
     """
     try:
         return _add_new_epochs(writer)
@@ -83,7 +83,7 @@ def _adder(writer: object) -> Add:
         raise TypeError(f"{type(writer).__name__} is no TensorBoard writer that laptime knows")
 
     def add(tag: str, value: float, step: int, _: float) -> None:
-        # tf.summary has no way to tell the time: the point is at the moment it is added.
+        # tf.summary takes no time: the point is at the moment it is added.
         with writer.as_default():
             tensorflow.summary.scalar(tag, value, step=step)
 

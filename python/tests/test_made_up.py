@@ -30,6 +30,7 @@ def _watch(folder: Path, registration: str) -> tuple[dict, str]:
 def test_a_made_up_framework_has_fits_epochs_and_steps(tmp_path: Path) -> None:
     report, _ = _watch(tmp_path, "tinynet tinynet_hooks")
     assert [(fit["framework"], fit["label"]) for fit in report["fits"]] == [("tinynet", "Line")]
+    assert [(fit["rows"], fit["batch"]) for fit in report["fits"]] == [(20, 8)]
     assert [epoch["steps"] for epoch in report["epochs"]] == [3, 3, 3]
     assert [epoch["samples"] for epoch in report["epochs"]] == [20, 20, 20]
     stages = {row["stage"]: row["count"] for row in report["ledger"]}

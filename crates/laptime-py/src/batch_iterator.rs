@@ -108,7 +108,7 @@ unsafe extern "C" fn next(object: *mut PyObject) -> *mut PyObject {
             }
         }
     });
-    // SAFETY: as above. A recorder that failed before the batch was asked for must not cost the batch.
+    // SAFETY: as above. A recorder that failed before the batch was requested must not cost the batch.
     fetched.unwrap_or_else(|| unsafe { ((*iterator).next)((*iterator).batches) })
 }
 

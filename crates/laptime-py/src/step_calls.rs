@@ -61,7 +61,7 @@ fn report(event: HookEvent, object: *mut PyObject) -> i32 {
                 HookEvent::ZeroEnd => training.end_zero(),
                 HookEvent::Update => return i32::from(training.begin_update(about) as u8),
                 HookEvent::UpdateEnd => training.end_update(about),
-                HookEvent::Request => return i32::from(training.ask(about) == Request::Interrupts),
+                HookEvent::Request => return i32::from(training.request(about) == Request::Interrupts),
                 HookEvent::Batch => return i32::from(training.take_batch(about)),
                 HookEvent::WaitEnd => training.end_wait(),
             }
@@ -103,7 +103,7 @@ unsafe extern "C" fn begin_call(_: *mut PyObject, module: *mut PyObject) -> *mut
     if is_inside() {
         return none();
     }
-    // Asked first: what Python runs meanwhile may have something to report as well.
+    // Read first: what Python runs meanwhile may have something to report as well.
     // SAFETY: called by Python with a living module.
     let modes = guarded(NO_MODES, || modes_of(unsafe { argument(module) }));
     match report(HookEvent::Call(modes), module) {
@@ -164,7 +164,7 @@ unsafe extern "C" fn end_update(_: *mut PyObject, optimizer: *mut PyObject) -> *
     none()
 }
 
-unsafe extern "C" fn ask(_: *mut PyObject, iterator: *mut PyObject) -> *mut PyObject {
+unsafe extern "C" fn request(_: *mut PyObject, iterator: *mut PyObject) -> *mut PyObject {
     number(report(HookEvent::Request, iterator))
 }
 
@@ -255,9 +255,9 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
             c"end_update($module, optimizer, /)\n--\n\nThe model is updated.",
         ),
         method(
-            c"ask",
-            About(ask),
-            c"ask($module, iterator, /)\n--\n\nA batch is requested; says whether another pass trains, so that this may interrupt its step.",
+            c"request",
+            About(request),
+            c"request($module, iterator, /)\n--\n\nA batch is requested; says whether another pass trains, so that this may interrupt its step.",
         ),
         method(
             c"take_batch",

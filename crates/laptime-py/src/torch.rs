@@ -1,4 +1,4 @@
-//! What is asked of PyTorch in every step: from here it takes no Python frame.
+//! What is read from PyTorch in every step: from here it takes no Python frame.
 
 #![expect(unsafe_code, reason = "a tensor's own length function makes no objects")]
 
@@ -24,9 +24,9 @@ struct Torch {
 
 static TORCH: PyOnceLock<Torch> = PyOnceLock::new();
 
-/// Keeps the functions of PyTorch that every step asks, and its type of tensors.
+/// Keeps the functions of PyTorch that every step calls, and its type of tensors.
 #[pyfunction]
-pub(crate) fn know_torch(
+pub(crate) fn register_torch(
     is_grad_enabled: Bound<'_, PyAny>,
     mode_count: Bound<'_, PyAny>,
     tensor: Bound<'_, PyType>,
@@ -42,7 +42,7 @@ pub(crate) fn know_torch(
         float32,
         float64,
     };
-    // Asked once more it is the same PyTorch.
+    // A second call brings the same PyTorch.
     let _ = TORCH.set(py, torch);
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn loss_of(loss: &Bound<'_, PyAny>) -> Option<f64> {
     }
     LAST.set(now);
     let value = read_loss(loss);
-    // What could not be asked of it is no reason to fail.
+    // What could not be read is no reason to fail.
     drop(PyErr::take(loss.py()));
     value
 }

@@ -1,6 +1,6 @@
-//! What the hooks of a framework tell of a training; see [`laptime_record::Training`] for what it means.
+//! What the hooks of a framework report of a training; see [`laptime_record::Training`] for what it means.
 //!
-//! What they tell in every step is in [`crate::step_calls`].
+//! What they report in every step is in [`crate::step_calls`].
 //!
 //! Objects are known by their address, which costs nothing to pass on.
 
@@ -32,13 +32,13 @@ pub(crate) fn add_numbers(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UPDATE_NESTED", Update::Nested as u8)
 }
 
-fn saturated(samples: u64) -> u32 {
+pub(crate) fn saturated(samples: u64) -> u32 {
     u32::try_from(samples).unwrap_or(u32::MAX)
 }
 
 /// Runs `body` on this thread's training; a panic gives `otherwise`.
 #[inline]
-fn tell<T>(otherwise: T, body: impl FnOnce(&mut Training) -> T) -> T {
+pub(crate) fn with_training<T>(otherwise: T, body: impl FnOnce(&mut Training) -> T) -> T {
     guarded(otherwise, || record::training(body))
 }
 
@@ -51,241 +51,253 @@ pub(crate) fn is_inside() -> bool {
 /// A model is called, outermost, to be trained or not; says whether the samples of its input are wanted.
 #[pyfunction]
 pub(crate) fn begin_model(model: &Bound<'_, PyAny>, trains: bool) -> bool {
-    tell(false, |training| training.begin_model(address(model), trains))
+    with_training(false, |training| training.begin_model(address(model), trains))
 }
 
 /// A compiled function is called, outermost; `may_train` unless it is known not to.
 #[pyfunction]
 pub(crate) fn begin_function(stage_id: u16, may_train: bool) {
-    tell((), |training| training.begin_function(StageId(stage_id), may_train));
+    with_training((), |training| training.begin_function(StageId(stage_id), may_train));
 }
 
 /// A function is called that trains, and whose calls are seen one by one.
 #[pyfunction]
 pub(crate) fn approach_step() {
-    tell((), Training::approach_step);
+    with_training((), Training::approach_step);
 }
 
 /// The data has ended; the pass does when its iterator is taken down.
 #[pyfunction]
 pub(crate) fn linger() {
-    tell((), Training::linger);
+    with_training((), Training::linger);
 }
 
 /// The compiled function has returned.
 #[pyfunction]
 pub(crate) fn end_function(stage_id: u16) {
-    tell((), |training| training.end_function(StageId(stage_id)));
+    with_training((), |training| training.end_function(StageId(stage_id)));
 }
 
 /// Samples in the input of the call under way.
 #[pyfunction]
 pub(crate) fn take_samples(sample_count: u64) {
-    tell((), |training| training.take_samples(saturated(sample_count)));
+    with_training((), |training| training.take_samples(saturated(sample_count)));
 }
 
 /// Tokens in the input of the call under way.
 #[pyfunction]
 pub(crate) fn take_tokens(token_count: u64) {
-    tell((), |training| training.take_tokens(token_count));
+    with_training((), |training| training.take_tokens(token_count));
 }
 
 /// The module is a model, or computes a loss, or its call is no stage.
 #[pyfunction]
-pub(crate) fn know_module(module: &Bound<'_, PyAny>, kind: u8) {
+pub(crate) fn register_module(module: &Bound<'_, PyAny>, kind: u8) {
     let kind = match kind {
         MODULE_MODEL => ModuleKind::Model,
         MODULE_LOSS => ModuleKind::Loss,
         _ => ModuleKind::Silent,
     };
-    tell((), |training| training.know_module(address(module), kind));
+    with_training((), |training| training.register_module(address(module), kind));
 }
 
 /// The model is trained from here on.
 #[pyfunction]
 pub(crate) fn train_model(model: &Bound<'_, PyAny>) {
-    tell((), |training| training.train_model(address(model)));
+    with_training((), |training| training.train_model(address(model)));
 }
 
 /// The module at this address is gone.
 #[pyfunction]
 pub(crate) fn forget_module(address: usize) {
-    tell((), |training| training.forget_module(Address(address)));
+    with_training((), |training| training.forget_module(Address(address)));
 }
 
-/// An evaluation without a loader, or a checkpoint, is about to begin.
+/// An evaluation without a loader, or a checkpoint, begins as this stage.
+#[pyfunction]
+pub(crate) fn begin_pause(stage_id: u16) {
+    with_training((), |training| training.begin_pause(StageId(stage_id)));
+}
+
+/// The evaluation or checkpoint has ended.
+#[pyfunction]
+pub(crate) fn end_pause(stage_id: u16) {
+    with_training((), |training| training.end_pause(StageId(stage_id)));
+}
+
+/// Something that is no step is about to begin: the lap of steps ends before it.
 #[pyfunction]
 pub(crate) fn pause_steps() {
-    tell((), Training::pause_steps);
+    with_training((), Training::pause_steps);
 }
 
 /// An evaluation without a loader, or a checkpoint, has ended.
 #[pyfunction]
-pub(crate) fn see_activity() {
-    tell((), Training::see_activity);
+pub(crate) fn record_activity() {
+    with_training((), Training::record_activity);
 }
 
 /// A batch was copied to a device.
 #[pyfunction]
 pub(crate) fn moved_to_device() {
-    tell((), Training::moved_to_device);
+    with_training((), Training::moved_to_device);
 }
 
 /// An optimizer is made; a foreign one may use gradients in a way of its own.
 #[pyfunction]
 pub(crate) fn optimizer_created(optimizer: &Bound<'_, PyAny>, foreign: bool) {
-    tell((), |training| training.optimizer_created(address(optimizer), foreign));
+    with_training((), |training| training.optimizer_created(address(optimizer), foreign));
 }
 
 /// The optimizer at this address is gone.
 #[pyfunction]
 pub(crate) fn forget_optimizer(address: usize) {
-    tell((), |training| training.forget_optimizer(Address(address)));
+    with_training((), |training| training.forget_optimizer(Address(address)));
 }
 
 /// A compiled function updates the optimizer's model: `UPDATE_BEGUN`, or `UPDATE_UNSETTLED`: settle first.
 #[pyfunction]
 pub(crate) fn begin_compiled_update(optimizer: &Bound<'_, PyAny>) -> u8 {
-    tell(Update::Nested, |training| training.begin_compiled_update(address(optimizer))) as u8
+    with_training(Update::Nested, |training| training.begin_compiled_update(address(optimizer))) as u8
 }
 
 /// The compiled function has updated the model.
 #[pyfunction]
 pub(crate) fn end_compiled_update(optimizer: &Bound<'_, PyAny>) {
-    tell((), |training| training.end_compiled_update(address(optimizer)));
+    with_training((), |training| training.end_compiled_update(address(optimizer)));
 }
 
 /// What the last update computed is there: the script has waited for it.
 #[pyfunction]
 pub(crate) fn results_arrived() {
-    tell((), Training::results_arrived);
+    with_training((), Training::results_arrived);
 }
 
 /// The script has updated its model itself, settled before: its step ends.
 #[pyfunction]
 pub(crate) fn end_own_step() {
-    tell((), Training::end_own_step);
+    with_training((), Training::end_own_step);
 }
 
 /// Begins the update that was settled.
 #[pyfunction]
 pub(crate) fn enter_update() {
-    tell((), Training::enter_update);
+    with_training((), Training::enter_update);
 }
 
 /// The update has failed.
 #[pyfunction]
 pub(crate) fn leave_update() {
-    tell((), Training::leave_update);
+    with_training((), Training::leave_update);
 }
 
-/// Whether steps are told by a pass over a loader, or by the user's `batches`.
+/// Whether steps are counted by a pass over a loader, or by the user's `batches`.
 #[pyfunction]
 pub(crate) fn is_counted() -> bool {
-    tell(true, |training| training.is_counted())
+    with_training(true, |training| training.is_counted())
 }
 
 /// Whether the optimizer belongs to the fit.
 #[pyfunction]
-pub(crate) fn knows_optimizer(optimizer: &Bound<'_, PyAny>) -> bool {
-    tell(true, |training| training.knows_optimizer(address(optimizer)))
+pub(crate) fn has_optimizer(optimizer: &Bound<'_, PyAny>) -> bool {
+    with_training(true, |training| training.has_optimizer(address(optimizer)))
 }
 
 /// The optimizer belongs to the fit from here on.
 #[pyfunction]
-pub(crate) fn know_optimizer(optimizer: &Bound<'_, PyAny>) {
-    tell((), |training| training.know_optimizer(address(optimizer)));
+pub(crate) fn register_optimizer(optimizer: &Bound<'_, PyAny>) {
+    with_training((), |training| training.register_optimizer(address(optimizer)));
 }
 
 /// A pass over a loader begins, and the wait for its first batch; gives the pass' number.
 #[pyfunction]
 pub(crate) fn begin_pass(loader: &Bound<'_, PyAny>, in_eval_mode: bool) -> u32 {
-    tell(PassId(u32::MAX), |training| training.begin_pass(address(loader), in_eval_mode)).0
+    with_training(PassId(u32::MAX), |training| training.begin_pass(address(loader), in_eval_mode)).0
 }
 
 /// The batches of a pass come from this iterator.
 #[pyfunction]
 pub(crate) fn iterate(pass_id: u32, iterator: &Bound<'_, PyAny>) {
-    tell((), |training| training.iterate(PassId(pass_id), address(iterator)));
+    with_training((), |training| training.iterate(PassId(pass_id), address(iterator)));
 }
 
 /// The step of the pass that trains is interrupted by an evaluation.
 #[pyfunction]
 pub(crate) fn interrupt_step() {
-    tell((), Training::interrupt_step);
+    with_training((), Training::interrupt_step);
 }
 
 /// Samples in the batch that has come.
 #[pyfunction]
 pub(crate) fn count_samples(iterator: &Bound<'_, PyAny>, sample_count: u64) {
-    tell((), |training| training.count_samples(address(iterator), saturated(sample_count)));
+    with_training((), |training| training.count_samples(address(iterator), saturated(sample_count)));
 }
 
 /// The data has ended; a batch that came before may still be in use.
 #[pyfunction]
 pub(crate) fn exhaust_pass(pass_id: u32, in_eval_mode: bool) {
-    tell((), |training| training.exhaust_pass(PassId(pass_id), in_eval_mode));
+    with_training((), |training| training.exhaust_pass(PassId(pass_id), in_eval_mode));
 }
 
 /// The iterator is gone, or the loop was left.
 #[pyfunction]
 pub(crate) fn end_pass(pass_id: u32, in_eval_mode: bool) {
-    tell((), |training| training.end_pass(PassId(pass_id), in_eval_mode));
+    with_training((), |training| training.end_pass(PassId(pass_id), in_eval_mode));
 }
 
 /// The address of the loader that brought this step's data.
 #[pyfunction]
 pub(crate) fn training_loader() -> Option<usize> {
-    tell(None, Training::training_loader).map(|loader| loader.0)
+    with_training(None, Training::training_loader).map(|loader| loader.0)
 }
 
 /// Whether a pass is under way.
 #[pyfunction]
 pub(crate) fn has_passes() -> bool {
-    tell(false, |training| training.has_passes())
+    with_training(false, |training| training.has_passes())
 }
 
 /// The pass that brought this step's data is an epoch from its begin on; `False` without one.
 #[pyfunction]
 pub(crate) fn begin_pass_epoch() -> bool {
-    tell(false, Training::begin_pass_epoch)
+    with_training(false, Training::begin_pass_epoch)
 }
 
 /// The pass that brought this step's data counts steps but is no epoch; `False` without one.
 #[pyfunction]
 pub(crate) fn begin_pass_steps() -> bool {
-    tell(false, Training::begin_pass_steps)
+    with_training(false, Training::begin_pass_steps)
 }
 
 /// Without a loader: whether a loop counts the epochs, and whether it has gone on since the last step.
 #[pyfunction]
 pub(crate) fn follow_loop(in_loop: bool, is_new: bool) {
-    tell((), |training| training.follow_loop(in_loop, is_new));
+    with_training((), |training| training.follow_loop(in_loop, is_new));
 }
 
 /// Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted.
 #[pyfunction]
 pub(crate) fn begin_training(optimizer: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>, counts_rows: bool) {
     let facts = fit_facts(facts);
-    tell((), |training| training.begin_fit(address(optimizer), facts, counts_rows));
+    with_training((), |training| training.begin_fit(address(optimizer), facts, counts_rows));
 }
 
 /// Whether a fit that the hooks began is open.
 #[pyfunction]
 pub(crate) fn in_training() -> bool {
-    tell(false, |training| training.in_fit())
+    with_training(false, |training| training.in_fit())
 }
 
 /// Whether the fit's epoch is a pass over a loader.
 #[pyfunction]
 pub(crate) fn in_pass_epoch() -> bool {
-    tell(false, |training| training.in_pass_epoch())
+    with_training(false, |training| training.in_pass_epoch())
 }
 
 /// Ends the fit with its last epoch, evaluation or checkpoint.
 #[pyfunction]
 pub(crate) fn end_training() {
-    tell((), Training::end_fit);
+    with_training((), Training::end_fit);
 }
 
 /// This process is a loader's worker: its module calls are the stage, and what its parent did is forgotten.

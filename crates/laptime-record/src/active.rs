@@ -187,7 +187,7 @@ impl Shared {
     /// A number for a new fit, of which this is known.
     pub(crate) fn next_fit(&self, facts: &FitFacts) -> u32 {
         let number = self.next_fit.fetch_add(1, Ordering::Relaxed);
-        self.tell_fit(number, facts);
+        self.record_fit(number, facts);
         number
     }
 
@@ -196,7 +196,7 @@ impl Shared {
         self.next_fit.load(Ordering::Relaxed) > 0
     }
 
-    pub(crate) fn tell_fit(&self, number: u32, facts: &FitFacts) {
+    pub(crate) fn record_fit(&self, number: u32, facts: &FitFacts) {
         self.note(Record::Fit { fit: number, facts: Box::new(facts.clone()) });
     }
 

@@ -88,7 +88,7 @@ impl BatchLog {
     /// The batch is here.
     #[inline]
     pub fn arrived(&mut self, samples: u32) {
-        // The lane of the request: a loop asks and gets on one thread, and a lane's memory is never freed.
+        // The lane of the request: a loop requests and gets on one thread, and a lane's memory is never freed.
         let Some(lane) = self.waiting.take() else { return };
         let at = now();
         if lane.exit(StageId::DATA_WAIT, at) == Pushed::Wake {
@@ -164,12 +164,20 @@ impl BatchLog {
 
 /// Puts equal parts of a stretch on record, each a step.
 #[cold]
-fn push_parts(lane: Lane, (start, end): (Ticks, Ticks), samples: u32, parts: u32) -> Pushed {
-    let share = |whole: u64, part: u32| whole * u64::from(part) / u64::from(parts);
-    let edge = |part| start.plus(Ticks(share(end.since(start).0, part)));
-    let taken = |part| share(u64::from(samples), part) as u32;
-    let push = |part| lane.push_step(edge(part), edge(part + 1), taken(part + 1) - taken(part));
-    (0..parts)
-        .map(push)
+fn push_parts(lane: Lane, whole: (Ticks, Ticks), samples: u32, parts: u32) -> Pushed {
+    equal_parts(whole, samples, parts)
+        .map(|(start, end, samples)| lane.push_step(start, end, samples))
         .fold(Pushed::Calm, |so_far, pushed| if pushed == Pushed::Wake { pushed } else { so_far })
+}
+
+/// Start, end and samples of each of a stretch's equal parts.
+pub(crate) fn equal_parts(
+    (start, end): (Ticks, Ticks),
+    samples: u32,
+    parts: u32,
+) -> impl Iterator<Item = (Ticks, Ticks, u32)> {
+    let share = move |whole: u64, part: u32| whole * u64::from(part) / u64::from(parts);
+    let edge = move |part| start.plus(Ticks(share(end.since(start).0, part)));
+    let taken = move |part| share(u64::from(samples), part) as u32;
+    (0..parts).map(move |part| (edge(part), edge(part + 1), taken(part + 1) - taken(part)))
 }

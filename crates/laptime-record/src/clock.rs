@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use laptime_core::{Anchor, Ticks, Timebase};
 use rustix::time::{ClockId, clock_gettime};
 
-/// What the flusher asks of a clock; the training thread reads [`now`] directly.
+/// What the flusher needs of a clock; the training thread reads [`now`] directly.
 pub(crate) trait Clock: Send {
     /// All clocks at one moment.
     fn anchor(&self) -> Anchor;

@@ -42,7 +42,7 @@ pub fn fit_update(facts: FitFacts) {
     with_fit(|fit| {
         fit.facts.learn(facts);
         if let Some(recorder) = active() {
-            recorder.tell_fit(fit.number, &fit.facts);
+            recorder.record_fit(fit.number, &fit.facts);
         }
     });
 }
@@ -122,7 +122,7 @@ fn unsettled_since(since: MarkId) -> Option<(Lane, Moment)> {
 }
 
 /// Puts a step on record.
-pub fn step(start: Ticks, end: Ticks, samples: u32, loss: Option<f64>) {
+pub(crate) fn step(start: Ticks, end: Ticks, samples: u32, loss: Option<f64>) {
     if let Some(lane) = current_lane() {
         push(lane, &Event::Step { start, end, samples, loss });
     }

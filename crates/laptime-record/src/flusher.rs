@@ -63,7 +63,7 @@ impl Flusher {
     pub(crate) fn write_head(&mut self) {
         let now = self.clock.anchor();
         self.shared.header.put_anchor(&now);
-        self.tell_names_and_notes();
+        self.write_names_and_notes();
         self.writer.flush(&now);
     }
 
@@ -100,11 +100,11 @@ impl Flusher {
         };
         // Heads first, names after: a stage is named before its first event can be on a lane.
         let heads: Vec<u64> = lanes.iter().map(|lane| lane.0.head.load(Acquire)).collect();
-        self.tell_names_and_notes();
+        self.write_names_and_notes();
         lanes.into_iter().zip(heads).map(|(lane, head)| (lane, self.drain_lane(lane, head, now))).collect()
     }
 
-    fn tell_names_and_notes(&mut self) {
+    fn write_names_and_notes(&mut self) {
         for (stage, name) in stage_names_from(self.names_written) {
             self.names_written += 1;
             self.writer.put(&Record::Stage { stage, name });

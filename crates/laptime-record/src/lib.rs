@@ -63,7 +63,7 @@ pub use clock::{anchor, calibrate, now, source_name};
 pub use count::count;
 pub use explicit::{
     book_since, enter, enter_if_recording, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open,
-    fit_update, step,
+    fit_update,
 };
 pub use fit::{Batches, Epoch, Fit, measured};
 pub use guard::guarded;

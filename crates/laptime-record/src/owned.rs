@@ -24,7 +24,7 @@ struct Owned {
 }
 
 thread_local! {
-    // Apart from the list, because every end of a span asks.
+    // Apart from the list, because every end of a span reads it.
     static ANY: Cell<bool> = const { Cell::new(false) };
     static OWNED: RefCell<Vec<Owned>> = const { RefCell::new(Vec::new()) };
 }

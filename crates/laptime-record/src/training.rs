@@ -7,6 +7,8 @@
 
 mod arrived;
 mod call;
+mod framework_fit;
+mod late_steps;
 mod modules;
 mod pass;
 mod progress;
@@ -17,10 +19,11 @@ use std::cell::{Cell, RefCell};
 use laptime_core::{StageId, Ticks};
 
 use crate::clock::now;
-use crate::explicit::cut;
+use crate::explicit::{cut, enter, exit};
 use crate::mark::{MarkId, mark, mark_again};
 use crate::stretch::Stretch;
 use crate::thread_lane::existing_lane;
+use framework_fit::FrameworkFit;
 use modules::Modules;
 use pass::Pass;
 use progress::Progress;
@@ -32,7 +35,7 @@ pub use update::{MANUAL, Update};
 
 thread_local! {
     /// Depth of calls whose inner module calls are no stages of their own. Apart from the rest, because every
-    /// module of a model asks.
+    /// module of a model reads it.
     static INSIDE: Cell<u32> = const { Cell::new(0) };
     static TRAINING: RefCell<Training> = const { RefCell::new(Training::new()) };
 }
@@ -115,7 +118,7 @@ pub struct Training {
     computed: Option<Stretch>,
     /// Since a backward pass: until the update, gradients are clipped and checked.
     differentiated: Option<Stretch>,
-    /// Since an update of a step that a loader counts: until the next batch is asked for, the script logs and
+    /// Since an update of a step that a loader counts: until the next batch is requested, the script logs and
     /// measures.
     updated: Option<Stretch>,
     /// Since a backward pass ended that no optimizer follows: the script updates the model itself.
@@ -137,6 +140,8 @@ pub struct Training {
     samples: u32,
     worker_stage: Option<StageId>,
     progress: Progress,
+    /// The fit of a framework that runs its loop itself.
+    framework_fit: Option<FrameworkFit>,
 }
 
 impl Training {
@@ -180,10 +185,23 @@ impl Training {
             samples: 0,
             worker_stage: None,
             progress: Progress::new(),
+            framework_fit: None,
         }
     }
 
-    /// An evaluation without a loader, or a checkpoint, is about to begin: the lap of steps ends before it.
+    /// An evaluation without a loader, or a checkpoint, begins.
+    pub fn begin_pause(&mut self, stage: StageId) {
+        self.pause_steps();
+        enter(stage);
+    }
+
+    /// The evaluation or checkpoint has ended.
+    pub fn end_pause(&mut self, stage: StageId) {
+        exit(stage);
+        self.record_activity();
+    }
+
+    /// Something that is no step is about to begin: the lap of steps ends before it.
     pub fn pause_steps(&mut self) {
         self.settle_exhausted(|is_used_up| is_used_up);
         if !self.paused && self.progress.is_steps_only() {
@@ -204,7 +222,7 @@ impl Training {
     }
 
     /// An evaluation without a loader, or a checkpoint, has ended.
-    pub fn see_activity(&mut self) {
+    pub fn record_activity(&mut self) {
         self.pause = Some(mark_again(self.pause));
         self.paused_at = now();
         self.paused = true;
@@ -217,7 +235,7 @@ impl Training {
     }
 
     /// Something of a training step happens; the first after an update may begin an epoch.
-    fn see_event(&mut self) {
+    fn record_event(&mut self) {
         if self.first_event.is_none() && self.primary.is_none() && self.passes.is_empty() {
             self.first_event = Some((mark(), now()));
             self.resume_steps();

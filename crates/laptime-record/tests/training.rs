@@ -75,7 +75,7 @@ fn call(trains: bool, grad_enabled: bool) {
     training(|training| {
         loop {
             match training.begin_call(MODEL, modes) {
-                Call::NewModule => training.know_module(MODEL, ModuleKind::Model),
+                Call::NewModule => training.register_module(MODEL, ModuleKind::Model),
                 Call::NewModel => training.train_model(MODEL),
                 Call::Begun => return training.end_call(),
                 Call::BegunWithoutSamples => {
@@ -108,8 +108,8 @@ fn own_step(settle: impl FnOnce()) {
         training.end_backward()
     });
     if is_own_step {
-        if !training(|training| training.knows_optimizer(MANUAL)) {
-            training(|training| training.know_optimizer(MANUAL));
+        if !training(|training| training.has_optimizer(MANUAL)) {
+            training(|training| training.register_optimizer(MANUAL));
             training(|training| training.begin_fit(MANUAL, FitFacts::default(), false));
         }
         if !training(|training| training.is_counted()) {
@@ -122,8 +122,8 @@ fn own_step(settle: impl FnOnce()) {
 /// An update as a hook makes it; `settle` finds the epoch of one that is not counted.
 fn update(settle: impl FnOnce()) {
     if training(|training| training.begin_update(OPTIMIZER)) == Update::Unsettled {
-        if !training(|training| training.knows_optimizer(OPTIMIZER)) {
-            training(|training| training.know_optimizer(OPTIMIZER));
+        if !training(|training| training.has_optimizer(OPTIMIZER)) {
+            training(|training| training.register_optimizer(OPTIMIZER));
             training(|training| training.begin_fit(OPTIMIZER, FitFacts::default(), false));
         }
         if !training(|training| training.is_counted()) {
@@ -147,7 +147,7 @@ fn iterator_of(pass: PassId) -> Address {
 
 fn next(pass: PassId, samples: u32) {
     let iterator = iterator_of(pass);
-    if training(|training| training.ask(iterator)) == Request::Interrupts {
+    if training(|training| training.request(iterator)) == Request::Interrupts {
         training(|training| training.interrupt_step());
     }
     if !training(|training| training.take_batch(iterator)) {
@@ -156,7 +156,7 @@ fn next(pass: PassId, samples: u32) {
 }
 
 fn ran_out(pass: PassId) {
-    training(|training| training.ask(iterator_of(pass)));
+    training(|training| training.request(iterator_of(pass)));
     training(|training| training.end_wait());
     training(|training| training.exhaust_pass(pass, false));
 }
@@ -546,8 +546,8 @@ fn models_that_are_trained_in_turn_have_steps_of_their_own() {
                 call(true, true);
                 backward();
                 if training(|training| training.begin_update(optimizer)) == Update::Unsettled {
-                    if !training(|training| training.knows_optimizer(optimizer)) {
-                        training(|training| training.know_optimizer(optimizer));
+                    if !training(|training| training.has_optimizer(optimizer)) {
+                        training(|training| training.register_optimizer(optimizer));
                         if !training(|training| training.in_fit()) {
                             training(|training| training.begin_fit(optimizer, FitFacts::default(), false));
                         }
@@ -569,8 +569,8 @@ fn compiled_step(counts_rows: bool) {
     training(|training| training.begin_function(FUNCTION, true));
     assert!(is_inside());
     if training(|training| training.begin_compiled_update(OPTIMIZER)) == Update::Unsettled {
-        if !training(|training| training.knows_optimizer(OPTIMIZER)) {
-            training(|training| training.know_optimizer(OPTIMIZER));
+        if !training(|training| training.has_optimizer(OPTIMIZER)) {
+            training(|training| training.register_optimizer(OPTIMIZER));
             training(|training| training.begin_fit(OPTIMIZER, FitFacts::default(), counts_rows));
         }
         training(|training| training.begin_pass_epoch());
@@ -626,4 +626,84 @@ fn steps_that_are_fused_into_one_call_are_counted_each() {
     });
     assert_eq!(recorded.steps, [33, 33, 34, 7]);
     assert_eq!(recorded.epochs, 1);
+}
+
+/// One pass over two batches of a framework that runs its loop itself.
+fn framework_epoch() {
+    training(|training| {
+        training.begin_framework_epoch(false);
+        for samples in [8, 4] {
+            training.request_batch();
+            training.batch_arrived(samples);
+        }
+        training.request_batch();
+        training.data_exhausted();
+        training.end_framework_epoch();
+    });
+}
+
+#[test]
+fn a_framework_that_runs_its_loop_reports_epochs_and_steps() {
+    let recorded = record(|| {
+        training(|training| training.begin_framework_fit(FitFacts::default()));
+        framework_epoch();
+        training(|training| training.begin_pause(StageId::EVALUATE));
+        training(|training| training.end_pause(StageId::EVALUATE));
+        framework_epoch();
+        training(|training| training.end_framework_fit());
+    });
+    assert_eq!((recorded.fits, recorded.epochs, recorded.rows), (1, 2, Some(12)));
+    assert_eq!(recorded.steps, [8, 4, 8, 4]);
+    assert_eq!((recorded.counts[&StageId::DATA_WAIT], recorded.evaluations), (6, 1));
+}
+
+#[test]
+fn rows_that_a_framework_knows_are_not_counted() {
+    let recorded = record(|| {
+        training(|training| training.begin_framework_fit(FitFacts::default()));
+        let facts = FitFacts { rows: Some(100), ..FitFacts::default() };
+        training(|training| training.update_framework_fit(facts));
+        framework_epoch();
+        training(|training| training.end_framework_fit());
+    });
+    assert_eq!(recorded.rows, Some(100));
+}
+
+#[test]
+fn a_fit_inside_a_frameworks_fit_is_part_of_its_steps() {
+    let recorded = record(|| {
+        training(|training| training.begin_framework_fit(FitFacts::default()));
+        training(|training| training.begin_framework_epoch(false));
+        training(|training| training.request_batch());
+        training(|training| training.batch_arrived(8));
+        training(|training| training.begin_framework_fit(FitFacts::default()));
+        framework_epoch();
+        training(|training| training.end_framework_fit());
+        training(|training| training.end_framework_fit());
+    });
+    assert_eq!((recorded.fits, recorded.epochs, recorded.steps), (1, 1, vec![8]));
+}
+
+#[test]
+fn late_steps_end_when_they_are_computed_in_the_order_they_were_submitted() {
+    let recorded = record(|| {
+        training(|training| {
+            training.begin_framework_fit(FitFacts::default());
+            training.begin_framework_epoch(true);
+            for (batch, samples) in [(0, 8), (3, 9), (4, 5)] {
+                training.request_batch();
+                training.batch_arrived(0);
+                training.count_step(samples, if batch == 3 { 3 } else { 1 });
+                training.step_submitted(batch);
+            }
+            // The results of the last step are there, but nobody saw it end.
+            training.step_computed(3, laptime_record::now());
+            training.step_computed(0, laptime_record::now());
+            training.request_batch();
+            training.data_exhausted();
+            training.end_framework_fit();
+        });
+    });
+    assert_eq!(recorded.steps, [8, 3, 3, 3, 5]);
+    assert_eq!((recorded.epochs, recorded.rows), (1, Some(22)));
 }

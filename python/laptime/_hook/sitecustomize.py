@@ -34,7 +34,7 @@ def is_on(value):
 
 
 def report(*words):
-    """Tells `laptime run` what became of this Python: one line in a file that it keeps for that."""
+    """Reports to `laptime run` what became of this Python: one line in a file that it keeps for that."""
     try:
         line = "\t".join([str(os.getpid())] + [" ".join(word.split()) for word in words]) + "\n"
         if not isinstance(line, bytes):
@@ -130,7 +130,7 @@ class Watch(object):
         # Inside an import: what it imports itself is part of it.
         self.busy = False
         self.imports = []
-        # Whether the `laptime` of this process can be used; `None` before anybody asked for it.
+        # Whether the `laptime` of this process can be used; `None` before it is needed.
         self.usable = None
         self.kinds = {}
 
@@ -146,7 +146,7 @@ class Watch(object):
         try:
             spec = find(name, path, target)
         except BaseException as error:
-            # Another finder's refusal reads as if it had been asked by Python itself.
+            # Another finder's refusal reads as if Python itself had called it.
             forget_frames(error, CODE)
             raise
         finally:
@@ -217,11 +217,11 @@ class Watch(object):
         framework, began = spec.__dict__["_laptime"]
         self.busy = self.busy or began is not None
         if framework is not None:
-            asked = self.clock()
+            started = self.clock()
             self.arm()
             if began is not None:
                 # What we do ourselves is not the framework's.
-                spec.__dict__["_laptime"] = (framework, began + self.clock() - asked)
+                spec.__dict__["_laptime"] = (framework, began + self.clock() - started)
         native = self.native()
         if began is not None and native is not None:
             native.import_begins()

@@ -16,19 +16,14 @@ import catboost
 from .. import _boosting, _frameworks, _guard
 from ..hooks import Rounds
 
-_attached = False
-
 
 def attach() -> None:
     """Attaches the hook once; the run says if it cannot."""
-    global _attached
-    if not _attached:
-        _attached = True
-        _frameworks.register("catboost")
-        _guard.attach("catboost.CatBoost._train", _attach_train)
+    _guard.attach_once("catboost", ("catboost.CatBoost._train", _attach_train))
 
 
 def _attach_train() -> None:
+    _frameworks.register("catboost")
     _guard.replace(catboost.CatBoost, "_train", _make_train)
 
 
@@ -59,7 +54,7 @@ def _make_train(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, train_pool, test_pool, watched, *args, **kwargs)
         except BaseException as error:
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         finally:
             if rounds is not None:

@@ -11,19 +11,20 @@ from __future__ import annotations
 from .. import _frameworks, _guard, _training
 from . import functions, waits
 
-_attached = False
-
 
 def attach() -> None:
     """Attaches every hook once; the run says what cannot attach."""
-    global _attached
-    if _attached:
-        return
-    _attached = True
+    _guard.attach_once(
+        "jax",
+        ("jax", _register),
+        ("jax.vjp", functions.attach_gradients),
+        ("jax.jit", functions.attach),
+        ("jax.Array", waits.attach),
+        ("jax.block_until_ready", waits.attach_function),
+    )
+
+
+def _register() -> None:
     for package in ("jax", "flax", "optax"):
         _frameworks.register(package)
-    _guard.attach("jax.vjp", functions.attach_gradients)
-    _guard.attach("jax.jit", functions.attach)
-    _guard.attach("jax.Array", waits.attach)
-    _guard.attach("jax.block_until_ready", waits.attach_function)
     _training.end_with_script()

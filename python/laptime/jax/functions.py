@@ -15,13 +15,13 @@ import numpy
 from jax._src import api
 
 from .. import _guard, _loops, _native, _training
+from .._around import around, before, caller
 from .._native import (
     MODULE_MODEL,
     UPDATE_UNSETTLED,
     begin_compiled_update,
     begin_function,
     begin_model,
-    end_call,
     end_compiled_update,
     end_function,
     is_inside,
@@ -43,7 +43,7 @@ class _Here(threading.local):
     """What JAX does on the calling thread."""
 
     def __init__(self) -> None:
-        _native.know_module(_MODEL, MODULE_MODEL)
+        _native.register_module(_MODEL, MODULE_MODEL)
         _native.train_model(_MODEL)
         # The jitted function that is called, and whether the newest one trained, so that its results are waited for.
         self.call: Call | None = None
@@ -107,7 +107,7 @@ class Call:
 
     def end_evaluation(self) -> None:
         here.call = None
-        end_call()
+        _native.end_call()
         self.is_known = here.evaluated = True
 
 
@@ -134,26 +134,18 @@ def _samples(inputs: Any, depth: int = 0) -> int:
 def attach_gradients() -> None:
     """Every gradient of a scalar is made by this function."""
     original = api.vjp
-    _guard.replace(api, "vjp", _make_vjp)
+    _guard.replace(api, "vjp", before(_on_vjp))
     if jax.vjp is original:
         jax.vjp = api.vjp
 
 
-def _make_vjp(original: Callable[..., Any]) -> Callable[..., Any]:
-    def vjp(*args: Any, **kwargs: Any) -> Any:
-        if here.call is not None and not here.call.is_known:
-            _see_gradients(here.call)
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-
-    return vjp
+def _on_vjp(args: Any, kwargs: Any) -> None:
+    if here.call is not None and not here.call.is_known:
+        _gradients_computed(here.call)
 
 
 @_guard.safely
-def _see_gradients(call: Call) -> None:
+def _gradients_computed(call: Call) -> None:
     call.trains = True
     if not call.looks:
         call.update()
@@ -172,7 +164,7 @@ def _make_jit(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             made = original(*args, **kwargs)
         except BaseException as error:
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if _loops.is_foreign(sys._getframe().f_back):
             return made
@@ -188,37 +180,34 @@ def _make_jit(original: Callable[..., Any]) -> Callable[..., Any]:
 def _watched(jitted: Any) -> Callable[..., Any]:
     call = Call(str(getattr(jitted, "__name__", "jit")))
 
-    @functools.wraps(jitted)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if owned.depth or is_inside():
-            return jitted(*args, **kwargs)
-        evaluates = call.evaluates
-        begin_call(call, sys._getframe().f_back, args)
-        try:
-            return jitted(*args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            end_jitted(call, evaluates)
+    def begin(args: Any, kwargs: Any) -> tuple[Call, bool] | None:
+        return None if owned.depth or is_inside() else begin_call(call, args)
 
+    function = functools.wraps(jitted)(around(begin, end_call)(jitted))
     for name in dir(jitted):
         if not name.startswith("__"):
             setattr(function, name, getattr(jitted, name))
     return function
 
 
+def begin_call(call: Call, inputs: tuple[Any, ...]) -> tuple[Call, bool]:
+    """A jitted function is called; gives what `end_call` needs."""
+    evaluates = call.evaluates
+    _begin_call(call, evaluates, inputs)
+    return call, evaluates
+
+
 @_guard.safely
-def begin_call(call: Call, frame: FrameType | None, inputs: tuple[Any, ...]) -> None:
-    """A jitted function is called from this frame."""
-    if call.evaluates:
+def _begin_call(call: Call, evaluates: bool, inputs: tuple[Any, ...]) -> None:
+    if evaluates:
         here.call = call
         begin_model(_MODEL, False)
     else:
-        call.begin(frame, inputs)
+        call.begin(caller(), inputs)
 
 
 @_guard.safely
-def end_jitted(call: Call, evaluates: bool) -> None:
+def end_call(begun: tuple[Call, bool]) -> None:
     """The jitted function has returned."""
+    call, evaluates = begun
     call.end_evaluation() if evaluates else call.end()

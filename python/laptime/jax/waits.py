@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
 from jax._src import array
 
 from .. import _guard, _native
+from .._around import around
 from .._native import enter, exit, in_training, is_inside
 from .functions import here
 
@@ -21,44 +21,38 @@ def attach() -> None:
     kind = array.ArrayImpl
     value = kind.__dict__["_value"]
     if not getattr(value.fget, "_laptime", False):
-        timed: Any = _make_wait(value.fget)
+        timed: Any = around(_begin_wait, _end_wait)(value.fget)
         timed._laptime = True
         kind._value = property(timed)
     # Not made by Python, so that it has no name to take over.
-    kind.block_until_ready = _make_wait(kind.block_until_ready)
+    kind.block_until_ready = around(_begin_wait, _end_wait)(kind.block_until_ready)
 
 
 def attach_function() -> None:
     """Hooks `jax.block_until_ready`."""
-    _guard.replace(jax, "block_until_ready", _make_wait)
+    _guard.replace(jax, "block_until_ready", around(_begin_wait, _end_wait))
 
 
-def _make_wait(original: Callable[..., Any]) -> Callable[..., Any]:
-    def wait(of: Any) -> Any:
-        # Only what a jitted function of the script has left to be computed is waited for.
-        is_stage = (here.trained or here.evaluated) and not is_inside() and in_training()
-        stage = _EVALUATE if here.evaluated else _DEVICE_WAIT
-        if is_stage:
-            enter(stage)
-        try:
-            return original(of)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if is_stage:
-                exit(stage)
-                _see_results()
+def _begin_wait(args: Any, kwargs: Any) -> int | None:
+    # Only what a jitted function of the script has left to be computed is waited for.
+    if not (here.trained or here.evaluated) or is_inside() or not in_training():
+        return None
+    stage = _EVALUATE if here.evaluated else _DEVICE_WAIT
+    enter(stage)
+    return stage
 
-    return wait
+
+def _end_wait(stage: int) -> None:
+    exit(stage)
+    _results_arrived()
 
 
 @_guard.safely
-def _see_results() -> None:
+def _results_arrived() -> None:
     """The first results that are waited for after a step are the step's; what follows an evaluation is its own."""
     if here.evaluated:
         here.evaluated = False
-        _native.see_activity()
+        _native.record_activity()
     elif here.trained:
         _native.results_arrived()
     here.trained = False

@@ -11,19 +11,17 @@ Importing this imports no Keras; using it does.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable as Function
 from typing import Any
 
 from .. import _frameworks, _guard, _native, _passes, _session
-from .._native import enter, exit
-from .._passes import owned
+from .._around import around
+from .._passes import enter_owned, leave_owned, owned
 
 _CHECKPOINT = _native.stage_id("checkpoint")
 EVALUATE = _native.stage_id("evaluate")
 
 # Under `laptime run` every fit is recorded; else those that were given a callback of ours.
 _records_all = False
-_attached = False
 
 
 class _Here(threading.local):
@@ -70,16 +68,15 @@ def _make_callback() -> type:
 
 
 def _attach() -> None:
-    global _attached
-    if _attached:
-        return
-    _attached = True
-    _frameworks.register("keras")
-    _guard.attach("Model.fit", _attach_fit)
-    _guard.attach("Model.evaluate", _attach_evaluate)
-    _guard.attach("keras callbacks", _attach_callbacks)
-    _guard.attach("Model.save", _attach_save)
-    _guard.attach("keras loops", _attach_loops)
+    _guard.attach_once(
+        "keras",
+        ("keras", lambda: _frameworks.register("keras")),
+        ("Model.fit", _attach_fit),
+        ("Model.evaluate", _attach_evaluate),
+        ("keras callbacks", _attach_callbacks),
+        ("Model.save", _attach_save),
+        ("keras loops", _attach_loops),
+    )
 
 
 def _attach_callbacks() -> None:
@@ -102,26 +99,21 @@ def _attach_loops() -> None:
 def _attach_fit() -> None:
     import keras
 
-    _guard.replace(keras.Model, "fit", _make_fit)
+    _guard.replace(keras.Model, "fit", around(_enter_fit, _leave_fit))
 
 
-def _make_fit(original: Function[..., Any]) -> Function[..., Any]:
-    def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        outermost = here.fit is None
-        if outermost and _records_all:
-            _begin_fit(self)
-        owned.depth += 1
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            owned.depth -= 1
-            if outermost:
-                _end_fit()
+def _enter_fit(args: Any, kwargs: Any) -> bool:
+    is_outermost = here.fit is None
+    if is_outermost and _records_all:
+        _begin_fit(args[0])
+    owned.depth += 1
+    return is_outermost
 
-    return fit
+
+def _leave_fit(was_outermost: bool) -> None:
+    owned.depth -= 1
+    if was_outermost:
+        _end_fit()
 
 
 @_guard.safely
@@ -148,28 +140,22 @@ def _finish(fit: Any) -> None:
 def _attach_evaluate() -> None:
     import keras
 
-    _guard.replace(keras.Model, "evaluate", _make_evaluate)
-    _guard.replace(keras.Model, "predict", _make_predict)
+    _guard.replace(keras.Model, "evaluate", around(_enter_evaluation, _leave_evaluation))
+    _guard.replace(keras.Model, "predict", around(enter_owned, leave_owned))
 
 
-def _make_evaluate(original: Function[..., Any]) -> Function[..., Any]:
-    def evaluate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_recorded = _begin_evaluation()
-        owned.depth += 1
-        here.evaluations += 1
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            owned.depth -= 1
-            here.evaluations -= 1
-            if is_recorded:
-                exit(EVALUATE)
-                _native.see_activity()
+def _enter_evaluation(args: Any, kwargs: Any) -> bool:
+    is_recorded = _begin_evaluation() or False
+    owned.depth += 1
+    here.evaluations += 1
+    return is_recorded
 
-    return evaluate
+
+def _leave_evaluation(was_recorded: bool) -> None:
+    owned.depth -= 1
+    here.evaluations -= 1
+    if was_recorded:
+        _native.end_pause(EVALUATE)
 
 
 @_guard.safely
@@ -177,24 +163,9 @@ def _begin_evaluation() -> bool:
     if here.fit is None and not (_records_all and _session.ensure_started()):
         return False
     _passes.settle()
-    _native.pause_steps()
     if here.fit is None or not here.fit.takes_evaluation():
-        enter(EVALUATE)
+        _native.begin_pause(EVALUATE)
     return True
-
-
-def _make_predict(original: Function[..., Any]) -> Function[..., Any]:
-    def predict(self: Any, *args: Any, **kwargs: Any) -> Any:
-        owned.depth += 1
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            owned.depth -= 1
-
-    return predict
 
 
 # Saving.

@@ -12,11 +12,11 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable as Function
-from types import FrameType
 from typing import Any
 
 from .. import _guard, _native
-from .._native import enter, exit
+from .._around import Make, around, before, caller, given
+from .._native import enter, exit, step_submitted
 from .._passes import owned
 from . import _begin_fit, _end_fit, here
 from . import facts as keras_facts
@@ -45,57 +45,50 @@ def attach() -> None:
         _guard.attach("steps on JAX", jax_steps.attach)
 
 
-# The list of callbacks: it is told of every epoch, whatever the user's callbacks are.
+# The list of callbacks: Keras calls it at every epoch, whatever the user's callbacks are.
 
 
 def _attach_list() -> None:
     import keras
 
     kind = keras.callbacks.CallbackList
-    _guard.replace(kind, "on_train_begin", _around(_see_train_begin))
-    _guard.replace(kind, "on_epoch_begin", _around(_see_epoch_begin))
-    _guard.replace(kind, "on_epoch_end", _around(_see_epoch_end))
-    _guard.replace(kind, "on_train_end", _around(None, _see_train_end))
+    _guard.replace(kind, "on_train_begin", _with_callbacks(_begin_training))
+    _guard.replace(kind, "on_epoch_begin", _with_callbacks(_begin_epoch))
+    _guard.replace(kind, "on_epoch_end", _with_callbacks(_end_epoch))
+    _guard.replace(kind, "on_train_end", _with_callbacks(None, _end_training))
 
 
-def _around(
-    before: Function[..., None] | None, after: Function[..., None] | None = None
-) -> Function[[Function[..., Any]], Function[..., Any]]:
-    """Tells what happens before and after the callbacks are called, which is a stage."""
+def _with_callbacks(
+    note: Function[[Any, Any], None] | None, after: Function[[], None] | None = None
+) -> Make:
+    """Notes what happens before and after the callbacks are called, which is a stage."""
 
-    def make(original: Function[..., Any]) -> Function[..., Any]:
-        def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if before is not None:
-                before(self, args, kwargs, sys._getframe().f_back)
-            is_ours = here.fit is not None and here.fit.callbacks is self
-            if is_ours:
-                enter(CALLBACKS)
-            try:
-                result = original(self, *args, **kwargs)
-            except BaseException as error:
-                _guard.unseen(error)
-                raise
-            finally:
-                if is_ours:
-                    exit(CALLBACKS)
-            if is_ours and after is not None:
-                after(self, args, kwargs)
-            return result
+    def begin(args: Any, kwargs: Any) -> int | None:
+        if note is not None:
+            note(args, kwargs)
+        if not _is_ours(args[0]):
+            return None
+        enter(CALLBACKS)
+        return CALLBACKS
 
-        return noted
+    def end(stage: int) -> None:
+        exit(stage)
+        if after is not None:
+            after()
 
-    return make
+    return around(begin, end, exit)
 
 
 @_guard.safely
-def _see_train_begin(callbacks: Any, args: Any, kwargs: Any, frame: FrameType | None) -> None:
+def _begin_training(args: Any, kwargs: Any) -> None:
+    callbacks = args[0]
     # Not `callbacks.model`: on JAX that moves the state of the training into the model.
     model = callbacks._model
     if here.fit is None and _is_wanted(callbacks):
         # This `fit` was looked up before its callback was made, so its begin was not seen.
         _begin_fit(model)
     if here.fit is not None and here.fit.model is model and here.fit.callbacks is None:
-        here.fit.begin_training(callbacks, frame)
+        here.fit.begin_training(callbacks, caller())
 
 
 def _is_wanted(callbacks: Any) -> bool:
@@ -109,80 +102,71 @@ def _is_ours(callbacks: Any) -> bool:
 
 
 @_guard.safely
-def _see_epoch_begin(callbacks: Any, args: Any, kwargs: Any, frame: FrameType | None) -> None:
-    if _is_ours(callbacks):
+def _begin_epoch(args: Any, kwargs: Any) -> None:
+    if _is_ours(args[0]):
         here.fit.begin_epoch()
 
 
 @_guard.safely
-def _see_epoch_end(callbacks: Any, args: Any, kwargs: Any, frame: FrameType | None) -> None:
-    if _is_ours(callbacks):
-        logs = kwargs.get("logs", args[1] if len(args) > 1 else None)
-        here.fit.end_epoch(logs or {})
+def _end_epoch(args: Any, kwargs: Any) -> None:
+    if _is_ours(args[0]):
+        here.fit.end_epoch(given("logs", 2, args, kwargs) or {})
 
 
 @_guard.safely
-def _see_train_end(callbacks: Any, args: Any, kwargs: Any) -> None:
+def _end_training() -> None:
     # Where the begin of `fit` was not seen, neither will be its end.
     if not owned.depth:
         _end_fit()
 
 
-# Batches: these are called in every step.
+# Batches: these are called in every step, so that they pack no arguments.
 
 
 def _attach_batches() -> None:
     import keras
 
     kind = keras.callbacks.CallbackList
-    for name, make in (
-        ("on_train_batch_begin", _make_batch_begin),
-        ("on_train_batch_end", _make_batch_end),
+    for name, note in (
+        ("on_train_batch_begin", _begin_batch),
+        ("on_train_batch_end", _end_batch),
     ):
         if str(inspect.signature(getattr(kind, name))) != "(self, batch, logs=None)":
             raise TypeError(f"this Keras calls `{name}` in another way")
-        _guard.replace(kind, name, make)
+        _guard.replace(kind, name, _with_batch(note))
 
 
-def _make_batch_begin(original: Function[..., Any]) -> Function[..., Any]:
-    def on_train_batch_begin(self: Any, batch: Any, logs: Any = None) -> None:
-        fit = here.fit
-        is_ours = fit is not None and fit.callbacks is self
-        if is_ours:
-            if fit.is_waiting:
-                # Only here has the loop in `fit` let go of the iterator of the pass before.
-                fit.end_wait()
-            enter(CALLBACKS)
-        try:
-            return original(self, batch, logs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
+def _with_batch(note: Function[[Any, Any], None]) -> Make:
+    def make(original: Function[..., Any]) -> Function[..., Any]:
+        def on_train_batch(self: Any, batch: Any, logs: Any = None) -> None:
+            fit = here.fit
+            is_ours = fit is not None and fit.callbacks is self
             if is_ours:
-                exit(CALLBACKS)
+                note(fit, batch)
+                enter(CALLBACKS)
+            try:
+                return original(self, batch, logs)
+            except BaseException as error:
+                _guard.hide_frame(error)
+                raise
+            finally:
+                if is_ours:
+                    exit(CALLBACKS)
 
-    return on_train_batch_begin
+        return on_train_batch
+
+    return make
 
 
-def _make_batch_end(original: Function[..., Any]) -> Function[..., Any]:
-    def on_train_batch_end(self: Any, batch: Any, logs: Any = None) -> None:
-        fit = here.fit
-        is_ours = fit is not None and fit.callbacks is self
-        if is_ours:
-            if fit.results is not None and fit.log is not None:
-                fit.log.handed_over(batch)
-            enter(CALLBACKS)
-        try:
-            return original(self, batch, logs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if is_ours:
-                exit(CALLBACKS)
+def _begin_batch(fit: Any, batch: int) -> None:
+    if fit.is_waiting:
+        # Only here has the loop in `fit` let go of the iterator of the pass before.
+        fit.end_wait()
 
-    return on_train_batch_end
+
+def _end_batch(fit: Any, batch: int) -> None:
+    if fit.results is not None and fit.in_pass:
+        step_submitted(batch)
 
 
 # Callbacks with a stage of their own.
@@ -210,28 +194,16 @@ def _in_fit(model: Any) -> bool:
     return here.fit is not None
 
 
-def in_stage(
-    stage: int, is_recorded: Function[[Any], bool]
-) -> Function[[Function[..., Any]], Function[..., Any]]:
+def in_stage(stage: int, is_recorded: Function[[Any], bool]) -> Make:
     """Makes a method that is timed where `is_recorded` says so."""
 
-    def make(original: Function[..., Any]) -> Function[..., Any]:
-        def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
-            recorded = not is_traced() and is_recorded(self)
-            if recorded:
-                enter(stage)
-            try:
-                return original(self, *args, **kwargs)
-            except BaseException as error:
-                _guard.unseen(error)
-                raise
-            finally:
-                if recorded:
-                    exit(stage)
+    def begin(args: Any, kwargs: Any) -> int | None:
+        if is_traced() or not is_recorded(args[0]):
+            return None
+        enter(stage)
+        return stage
 
-        return timed
-
-    return make
+    return around(begin, exit)
 
 
 # Metrics.
@@ -240,7 +212,7 @@ def in_stage(
 def _attach_result() -> None:
     import keras
 
-    _guard.replace(keras.Model, "_get_metrics_result_or_logs", _make_result)
+    _guard.replace(keras.Model, "_get_metrics_result_or_logs", around(_begin_result, exit))
 
 
 def _attach_metrics() -> None:
@@ -254,7 +226,7 @@ def _attach_metrics() -> None:
 def _attach_pythonify() -> None:
     from keras.src.utils import python_utils
 
-    _guard.replace(python_utils, "pythonify_logs", _make_pythonify)
+    _guard.replace(python_utils, "pythonify_logs", around(_begin_pythonify, exit))
 
 
 def _is_trained(model: Any) -> bool:
@@ -265,23 +237,13 @@ def _is_trained_eagerly(model: Any) -> bool:
     return _is_trained(model) and here.fit.is_eager
 
 
-def _make_result(original: Function[..., Any]) -> Function[..., Any]:
-    def _get_metrics_result_or_logs(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_trained = _is_trained(self)
-        if is_trained:
-            # The first thing after a pass, also after one that was told to stop.
-            _end_pass()
-            enter(METRICS)
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if is_trained:
-                exit(METRICS)
-
-    return _get_metrics_result_or_logs
+def _begin_result(args: Any, kwargs: Any) -> int | None:
+    if not _is_trained(args[0]):
+        return None
+    # The first thing after a pass, also after one that was stopped.
+    _end_pass()
+    enter(METRICS)
+    return METRICS
 
 
 @_guard.safely
@@ -289,22 +251,12 @@ def _end_pass() -> None:
     here.fit.end_pass()
 
 
-def _make_pythonify(original: Function[..., Any]) -> Function[..., Any]:
-    def pythonify_logs(logs: Any) -> Any:
-        # On the threads that Keras has for its callbacks there is no fit.
-        is_recorded = logs and here.fit is not None
-        if is_recorded:
-            enter(METRICS)
-        try:
-            return original(logs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if is_recorded:
-                exit(METRICS)
-
-    return pythonify_logs
+def _begin_pythonify(args: Any, kwargs: Any) -> int | None:
+    # On the threads that Keras has for its callbacks there is no fit.
+    if not args or not args[0] or here.fit is None:
+        return None
+    enter(METRICS)
+    return METRICS
 
 
 # Validation.
@@ -313,28 +265,21 @@ def _make_pythonify(original: Function[..., Any]) -> Function[..., Any]:
 def _attach_iterator() -> None:
     from keras.src.trainers import epoch_iterator
 
-    _guard.replace(epoch_iterator.EpochIterator, "__init__", _make_iterator_init)
+    _guard.replace(epoch_iterator.EpochIterator, "__init__", before(_on_iterator))
 
 
-def _make_iterator_init(original: Function[..., Any]) -> Function[..., Any]:
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        if here.fit is not None:
-            _see_iterator(sys._getframe().f_back)
-        try:
-            original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-
-    return __init__
+def _on_iterator(args: Any, kwargs: Any) -> None:
+    if here.fit is not None:
+        _begin_validation()
 
 
 @_guard.safely
-def _see_iterator(frame: FrameType | None) -> None:
+def _begin_validation() -> None:
     """Between two epochs `fit` itself prepares data only for the validation that follows."""
     fit = here.fit
-    if fit.callbacks is None or fit.log is not None or here.evaluations:
+    if fit.callbacks is None or fit.in_pass or here.evaluations:
         return
+    frame = caller()
     while frame is not None and frame.f_code.co_name == "__init__":
         frame = frame.f_back
     if id(frame) == fit.frame_id:

@@ -1,4 +1,4 @@
-"""What Keras' objects tell of a fit: versions, device, optimizer, and what the model learns."""
+"""What Keras' objects say of a fit: versions, device, optimizer, and what the model learns."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def version_facts() -> dict[str, Any]:
 
 
 def model_facts(model: Any) -> dict[str, Any]:
-    """What a model tells of a fit before its first step."""
+    """What a model says of a fit before its first step."""
     facts = device_facts(model.trainable_weights) if model.built else {}
     return facts | (learning_facts(model.optimizer) if model.optimizer is not None else {})
 
 
 def is_compiled(model: Any) -> bool:
-    """Whether the model's train function is compiled, so that nothing inside it can be told apart."""
+    """Whether the model's train function is compiled, so that nothing inside it can be timed."""
     if model.run_eagerly:
         return False
     return backend() == "tensorflow" or bool(model.jit_compile)
@@ -76,7 +76,7 @@ def count_parameters(weights: Any) -> int:
 
 
 def device_facts(weights: Any) -> dict[str, Any]:
-    """Where the weights are: `cpu`, `gpu:0`, or as torch calls it `cuda:0`; nothing where that is not told."""
+    """Where the weights are: `cpu`, `gpu:0`, or as torch calls it `cuda:0`; nothing where that is not known."""
     device = _device_of(weights[0]) if weights else None
     return {"device": device} if device else {}
 
@@ -85,15 +85,15 @@ def _device_of(weight: Any) -> str | None:
     value = getattr(weight, "value", None)
     value = weight if value is None or callable(value) else value
     if callable(getattr(value, "devices", None)):
-        told = {f"{device.platform}:{device.id}" for device in value.devices()}
-        name = told.pop() if len(told) == 1 else ""
+        places = {f"{device.platform}:{device.id}" for device in value.devices()}
+        name = places.pop() if len(places) == 1 else ""
     else:
         name = str(getattr(value, "device", "")).rpartition("device:")[2].lower()
     return "cpu" if name.startswith("cpu") else name or None
 
 
-def see_weights(optimizer: Any) -> None:
-    """An optimizer has updated: what it did not know of its weights before is told now."""
+def record_weights(optimizer: Any) -> None:
+    """An optimizer has updated: what it did not know of its weights before is recorded now."""
     training = _training.here.training
     if training.sizes.get(id(optimizer)) == 0:
         training.count_parameters(optimizer)

@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 
 from .. import _guard, _native, _passes, _session, _training
-from .._native import enter, exit
+from .._native import batch_arrived, enter, exit, next_step, request_batch, step_computed
 from .._samples import samples_of
 from . import EVALUATE
 from . import facts as keras_facts
@@ -33,17 +33,16 @@ class Fit:
     __slots__ = (
         "batch",
         "callbacks",
+        "ends",
         "epoch_samples",
         "epoch_steps",
         "frame_id",
+        "in_pass",
         "is_eager",
         "is_evaluating",
-        "is_ours",
         "is_split",
         "is_waiting",
         "iterator",
-        "largest_batch",
-        "log",
         "model",
         "results",
         "rows",
@@ -61,29 +60,27 @@ class Fit:
         # The list of callbacks, from when everything is prepared; and the frame of Keras' own `fit`.
         self.callbacks: Any = None
         self.frame_id = 0
-        self.log: Any = None
-        # What the newest step gives, of a framework that computes asynchronously.
+        # Whether a pass over the data is under way.
+        self.in_pass = False
+        # What the newest step gives, of a framework that computes asynchronously, and when each step was computed,
+        # by its last batch: noted on any thread until it is reported on this one.
         self.results: Any = None
+        self.ends: dict[int, int] = {}
         # Whether the wait for a batch is still open, and whether an evaluation is that has not been called yet.
         self.is_waiting = self.is_evaluating = False
         # Whether the train function is Python, so that what it calls has a stage of its own.
         self.is_eager = False
-        self.epoch_samples = self.epoch_steps = self.largest_batch = 0
+        self.epoch_samples = self.epoch_steps = 0
         self.rows = self.batch = 0
         self.sized = False
         self.stage = _native.stage_id(TRAIN_FUNCTION)
         self.train_function: Any = None
-        # The user's own `for epoch in laptime.epochs(…)` keeps its epochs.
-        self.is_ours = not _native.fit_is_open()
-        facts = {"framework": "keras", "label": model.name} | keras_facts.version_facts()
-        if self.is_ours:
-            _native.fit_begin(facts)
-        else:
-            _native.fit_update(facts)
+        facts = {"framework": "keras", "label": model.name}
+        _native.begin_framework_fit(facts | keras_facts.version_facts())
         enter(_PREPARE)
 
     def begin_training(self, callbacks: Any, frame: FrameType | None) -> None:
-        """Everything is prepared: what is known of the data is told, and the train function timed."""
+        """Everything is prepared: what is known of the data is recorded, and the train function timed."""
         exit(_PREPARE)
         self.callbacks = callbacks
         facts = keras_facts.model_facts(self.model)
@@ -97,7 +94,7 @@ class Fit:
             facts |= _array_facts(self.iterator)
             _guard.replace(type(self.iterator), "__next__", _make_next)
         self.rows, self.batch = facts.get("rows", 0), facts.get("batch", 0)
-        _native.fit_update(facts)
+        _native.update_framework_fit(facts)
         self._time_train_function()
 
     # Epochs.
@@ -108,38 +105,36 @@ class Fit:
         if self.model.train_function is not self.train_function:
             # A callback has compiled the model anew.
             self._time_train_function()
-        if self.is_ours:
-            _native.epoch_begin()
         self.epoch_samples = self.epoch_steps = 0
-        self.log = self._new_log()
-
-    def _new_log(self) -> Any:
-        if keras_facts.backend() != "jax":
-            return _native.StepLog()
-        from .jax_steps import LateLog
-
-        self.callbacks._laptime_log = log = LateLog()
-        return log
+        is_late = keras_facts.backend() == "jax"
+        if is_late:
+            self.callbacks._laptime_ends = self.ends = {}
+        _native.begin_framework_epoch(is_late)
+        self.in_pass = True
 
     def end_pass(self) -> None:
         """The pass over the data has ended, if it has not before."""
-        log, self.log = self.log, None
-        if log is None:
+        if not self.in_pass:
             return
+        self.in_pass = False
         results, self.results = self.results, None
         if results is not None:
             from .jax_steps import wait
 
             wait(results)
-        log.end()
-        if self.is_ours:
-            _native.epoch_end()
-        self._tell_size()
+        self.report_ends()
+        _native.end_framework_epoch()
+        self._record_size()
+
+    def report_ends(self) -> None:
+        """Reports the steps that were computed since the last call."""
+        while self.ends:
+            step_computed(*self.ends.popitem())
 
     def begin_evaluation(self) -> None:
         """Keras prepares the data of a validation, which it calls `evaluate` for next."""
         self.is_evaluating = True
-        enter(EVALUATE)
+        _native.begin_pause(EVALUATE)
 
     def takes_evaluation(self) -> bool:
         """Whether the evaluation that is called has begun already."""
@@ -147,7 +142,7 @@ class Fit:
         return begun
 
     def end_epoch(self, logs: dict[str, Any]) -> None:
-        """Tells how well the epoch went, evaluation included."""
+        """Records how well the epoch went, evaluation included."""
         self.end_pass()
         for name, value in logs.items():
             apart, plain = ("validation_", name[4:]) if name.startswith("val_") else ("", name)
@@ -155,8 +150,8 @@ class Fit:
             if kind in ("loss", "accuracy"):
                 _session.measured(apart + kind, value)
 
-    def _tell_size(self) -> None:
-        """What only the first pass shows: the size of a model that is built late, and rows nobody counted."""
+    def _record_size(self) -> None:
+        """What only the first pass shows: the size of a model that is built late."""
         if self.sized:
             return
         self.sized = True
@@ -165,9 +160,7 @@ class Fit:
         if keras_facts.backend() != "jax":
             # On JAX the values are not in the model while it trains.
             facts |= keras_facts.device_facts(weights)
-        if not self.rows and self.epoch_samples:
-            facts |= {"rows": self.epoch_samples, "batch": self.largest_batch}
-        _native.fit_update(facts)
+        _native.update_framework_fit(facts)
 
     def end(self) -> None:
         """The fit has ended, or failed."""
@@ -175,10 +168,9 @@ class Fit:
         if self.callbacks is None:
             exit(_PREPARE)
         if self.takes_evaluation():
-            exit(EVALUATE)
+            _native.end_pause(EVALUATE)
         self._restore_train_function()
-        if self.is_ours:
-            _native.fit_end()
+        _native.end_framework_fit()
 
     # Steps.
 
@@ -186,21 +178,18 @@ class Fit:
         """Counts a step; Keras may fuse several into one call."""
         self.epoch_samples += samples
         self.epoch_steps += steps
-        if samples > self.largest_batch:
-            self.largest_batch = samples
 
     def end_wait(self) -> None:
         """The batch is here, or what will bring it."""
         self.is_waiting = False
-        if self.log is not None:
-            self.log.arrived(0)
+        batch_arrived(0)
 
     @_guard.safely
     def ran_out(self) -> None:
         """There is no further batch."""
         self.is_waiting = False
-        if self.log is not None:
-            self.log.ran_out()
+        if self.in_pass:
+            _native.data_exhausted()
         self.end_pass()
 
     def _time_train_function(self) -> None:
@@ -243,9 +232,9 @@ class Fit:
             if self.is_waiting:
                 self.end_wait()
             try:
-                if split is not None and self.log is not None and split.is_ready(args[0]):
+                if split is not None and self.in_pass and split.is_ready(args[0]):
                     return split.run(args[0])
-                self.take_unseen(args[-1])
+                self.count_step(args[-1])
                 enter(self.stage)
                 try:
                     return original(*args) if split is None else split.run_whole(*args)
@@ -254,15 +243,15 @@ class Fit:
             except BaseException as error:
                 if isinstance(error, StopIteration):
                     self.ran_out()
-                _guard.unseen(error)
+                _guard.hide_frame(error)
                 raise
 
         return train_function
 
     @_guard.safely
-    def take_unseen(self, data: Any) -> None:
+    def count_step(self, data: Any) -> None:
         """Counts the samples of a step whose batch is in a list, or is fetched inside the train function."""
-        if self.log is None:
+        if not self.in_pass:
             return
         if isinstance(data, list):
             self._take_fused(sum(samples_of(batch) for batch in data), len(data))
@@ -277,8 +266,7 @@ class Fit:
 
     def _take_fused(self, samples: int, steps: int) -> None:
         self.take(samples, steps)
-        if self.log is not None:
-            self.log.takes(samples, steps)
+        _native.count_step(samples, steps)
 
 
 def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -286,23 +274,25 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def __next__(self: Any) -> Any:
         fit = here.fit
-        is_ours = fit is not None and fit.iterator is self and fit.log is not None
+        is_ours = fit is not None and fit.iterator is self and fit.in_pass
         # Only the first and the last turn do more than to hand out the dataset's iterator.
         is_wait = is_ours and not (fit.is_split and 0 < fit.epoch_steps != self.num_batches)
         if is_wait:
-            fit.log.request()
+            if fit.ends:
+                fit.report_ends()
+            request_batch()
         elif is_ours:
-            fit.log.turn()
+            next_step()
         try:
             item = original(self)
         except BaseException as error:
             if is_ours:
                 fit.ran_out()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if not is_wait:
             return item
-        # The wait goes on until the callbacks are told of the batch: meanwhile the batch before, or the
+        # The wait goes on until the callbacks get the batch: meanwhile the batch before, or the
         # iterator of the pass before, is torn down.
         fit.is_waiting = True
         return item

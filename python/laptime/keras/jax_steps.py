@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _guard, _native
-from .._native import enter, exit, late_step, now
+from .._around import before, given
+from .._native import count_step, enter, exit, now
 from .._samples import samples_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Feed:
         try:
             batch = next(self.iterator)
         except BaseException as error:
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         finally:
             exit(_DATA_WAIT)
@@ -59,97 +60,21 @@ def _count(batch: Any) -> int:
     return samples_of(batch)
 
 
-class LateLog:
-    """The steps of one pass, each put on record when its results are there; has the form of a `StepLog`."""
-
-    __slots__ = ("calls", "ended", "is_waiting", "newest", "settled")
-
-    def __init__(self) -> None:
-        self.is_waiting = False
-        # Samples and steps of each call of the train function that has no end yet, by its last batch.
-        self.calls: dict[int, tuple[int, int]] = {}
-        self.ended: dict[int, int] = {}
-        self.newest: tuple[int, int] | None = None
-        self.settled = now()
-
-    def request(self) -> None:
-        self._settle()
-        enter(_DATA_WAIT)
-        self.is_waiting = True
-
-    def arrived(self, samples: int) -> None:
-        if self.is_waiting:
-            self.is_waiting = False
-            exit(_DATA_WAIT)
-
-    def takes(self, samples: int, steps: int) -> None:
-        self.newest = (samples, steps)
-
-    def handed_over(self, batch: int) -> None:
-        """The train function has returned; its last batch is this."""
-        if self.newest is not None:
-            self.calls[batch] = self.newest
-            self.newest = None
-
-    def see_end(self, batch: int) -> None:
-        """The results of a call are there; any thread may tell."""
-        self.ended[batch] = now()
-
-    def ran_out(self) -> None:
-        self.arrived(0)
-
-    def end(self) -> None:
-        """Everything has been waited for: what nobody saw end counts for an equal part of the time left."""
-        self.arrived(0)
-        self._settle()
-        left = sum(steps for _, steps in self.calls.values())
-        end, begun = now(), self.settled
-        for samples, steps in self.calls.values():
-            self._put(self.settled + (end - begun) * steps // left, samples, steps)
-        self.calls.clear()
-
-    def _settle(self) -> None:
-        """Puts the calls that have ended on record, in their order."""
-        while self.calls:
-            batch = next(iter(self.calls))
-            end = self.ended.pop(batch, None)
-            if end is None:
-                return
-            samples, steps = self.calls.pop(batch)
-            self._put(max(end, self.settled), samples, steps)
-
-    def _put(self, end: int, samples: int, steps: int) -> None:
-        begun = self.settled
-        for step in range(steps):
-            part = samples * (step + 1) // steps - samples * step // steps
-            until = begun + (end - begun) * (step + 1) // steps
-            late_step(self.settled, until, part)
-            self.settled = until
-
-
 def attach() -> None:
     """Reads the ends of steps where Keras waits for them."""
     import keras
 
-    _guard.replace(keras.callbacks.CallbackList, "_on_train_batch_end", _make_batch_end)
+    _guard.replace(keras.callbacks.CallbackList, "_on_train_batch_end", before(_on_batch_end))
 
 
-def _make_batch_end(original: Callable[..., Any]) -> Callable[..., Any]:
-    def _on_train_batch_end(self: Any, batch: Any, logs: Any = None) -> None:
-        log = self.__dict__.get("_laptime_log")
-        if log is not None:
-            _see_end(log, batch, logs)
-        try:
-            return original(self, batch, logs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-
-    return _on_train_batch_end
+def _on_batch_end(args: Any, kwargs: Any) -> None:
+    ends = args[0].__dict__.get("_laptime_ends")
+    if ends is not None:
+        _record_end(ends, given("batch", 1, args, kwargs), given("logs", 2, args, kwargs))
 
 
 @_guard.safely
-def _see_end(log: LateLog, batch: int, logs: Any) -> None:
+def _record_end(ends: dict[int, int], batch: int, logs: Any) -> None:
     from . import here
 
     if here.fit is None:
@@ -157,11 +82,11 @@ def _see_end(log: LateLog, batch: int, logs: Any) -> None:
     else:
         # On the thread of the training, because a callback of the user needs the results.
         wait(logs)
-    log.see_end(batch)
+    ends[batch] = now()
 
 
 def wait_for(results: Any) -> None:
-    """Waits until JAX has computed; what went wrong there is the training's to tell."""
+    """Waits until JAX has computed; what went wrong there is for the training to raise."""
     import jax
 
     try:
@@ -180,7 +105,7 @@ def wait(results: Any) -> None:
 
 
 def timed(fit: Fit, original: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The train function with its waits told apart; `None` where the model has one of its own."""
+    """The train function with its waits as stages of their own; `None` where the model has one of its own."""
     import keras
 
     kind = type(fit.model)
@@ -196,7 +121,7 @@ def timed(fit: Fit, original: Callable[..., Any]) -> Callable[..., Any] | None:
         except BaseException as error:
             if isinstance(error, StopIteration):
                 fit.ran_out()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         finally:
             exit(fit.stage)
@@ -211,5 +136,4 @@ def _took(fit: Fit, feed: Feed, result: Any) -> None:
     fit.take(feed.samples, feed.steps)
     # Of what a step gives only its logs outlive the next one: JAX takes the rest over.
     fit.results = result[0]
-    if fit.log is not None:
-        fit.log.takes(feed.samples, feed.steps)
+    count_step(feed.samples, feed.steps)

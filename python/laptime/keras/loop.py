@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import keras
 
 from .. import _frameworks, _guard, _native, _training
+from .._around import after, around, caller, given
 from .._native import (
     MODULE_MODEL,
     UPDATE_BEGUN,
@@ -41,7 +40,7 @@ if _BACKEND == "tensorflow":
 
 
 def attach() -> None:
-    """Hooks models and optimizers; inside `fit` they only tell stages, of a train function that runs eagerly."""
+    """Hooks models and optimizers; inside `fit` they are only stages, of a train function that runs eagerly."""
     _frameworks.register("keras", optimizers=(keras.optimizers.Optimizer, optimizer_facts))
     if _BACKEND == "tensorflow":
         _frameworks.register("keras", models=(keras.Model, model_facts))
@@ -53,13 +52,13 @@ def attach() -> None:
 
 
 def optimizer_facts(optimizer: Any) -> dict[str, Any]:
-    """What an optimizer tells of a fit; its parameters are known from its first update on."""
+    """What an optimizer says of a fit; its parameters are known from its first update on."""
     facts = _weight_facts(getattr(optimizer, "_trainable_variables", ()))
     return facts | keras_facts.learning_facts(optimizer)
 
 
 def model_facts(model: Any) -> dict[str, Any]:
-    """What a model tells of a fit whose script updates it itself."""
+    """What a model says of a fit whose script updates it itself."""
     return _weight_facts(model.trainable_weights)
 
 
@@ -77,102 +76,82 @@ def _weight_facts(weights: Any) -> dict[str, Any]:
 
 
 def _attach_models() -> None:
-    _guard.replace(keras.Model, "__call__", _make_call)
+    _guard.replace(keras.Model, "__call__", around(_begin_model, _end_model))
 
 
-def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_stage = False
-        if not owned.depth:
-            if is_inside():
-                _see_inner(self, args, kwargs)
-            elif not is_traced() and not kwargs.get("training"):
-                is_stage = True
-                begin_model(self, False)
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if is_stage:
-                end_call()
+def _begin_model(args: Any, kwargs: Any) -> bool | None:
+    if owned.depth:
+        return None
+    if is_inside():
+        _on_inner_call(args[0], args[1:], kwargs)
+        return None
+    if is_traced() or kwargs.get("training"):
+        return None
+    begin_model(args[0], False)
+    return True
 
-    return __call__
+
+def _end_model(_: Any) -> None:
+    end_call()
 
 
 @_guard.safely
-def _see_inner(model: Any, args: Any, kwargs: Any) -> None:
+def _on_inner_call(model: Any, args: Any, kwargs: Any) -> None:
     """A call inside a tape, or while a function is traced."""
     if is_traced():
         if hooks.here.call is not None:
             hooks.here.call.calls_model = True
     elif hooks.here.in_tape:
-        hooks.see_model(model, args or tuple(kwargs.values()))
+        hooks.register_model(model, args or tuple(kwargs.values()))
 
 
 # Optimizers.
 
 
 def _attach_optimizers() -> None:
-    _guard.replace(keras.optimizers.Optimizer, "__init__", _make_init)
-    _guard.replace(keras.optimizers.Optimizer, "apply", _make_apply)
-
-
-def _make_init(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        _see_optimizer(self, sys._getframe())
-
-    return __init__
+    kind = keras.optimizers.Optimizer
+    _guard.replace(kind, "__init__", after(_optimizer_created))
+    _guard.replace(kind, "apply", around(_begin_apply, _end_apply, _fail_apply))
 
 
 @_guard.safely
-def _see_optimizer(optimizer: Any, frame: FrameType | None) -> None:
-    _training.here.training.see_birth(optimizer, frame, foreign=True)
+def _optimizer_created(args: Any) -> None:
+    _training.here.training.optimizer_created(args[0], caller(), foreign=True)
 
 
-def _make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_stage = is_update = False
-        if is_traced():
-            if _BACKEND == "tensorflow" and not owned.depth:
-                _see_traced(self)
-        elif owned.depth:
-            is_stage = here.fit is not None
-            if is_stage:
-                enter(_OPTIMIZER)
-        else:
-            found = begin_update(self)
-            if found == UPDATE_UNSETTLED:
-                _settle_update(self, sys._getframe().f_back)
-                enter_update()
-            # Not part of another one.
-            is_update = found in (UPDATE_BEGUN, UPDATE_UNSETTLED)
-        try:
-            result = original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            if is_update:
-                leave_update()
-            raise
-        finally:
-            if is_stage:
-                exit(_OPTIMIZER)
-        if is_update:
-            end_update(self)
-            _see_weights(self)
-        return result
+def _begin_apply(args: Any, kwargs: Any) -> Any:
+    """Gives the optimizer of an update, or the stage of one inside `fit`."""
+    if is_traced():
+        if _BACKEND == "tensorflow" and not owned.depth:
+            _on_traced_update(args[0])
+        return None
+    if owned.depth:
+        if here.fit is None:
+            return None
+        enter(_OPTIMIZER)
+        return _OPTIMIZER
+    found = begin_update(args[0])
+    if found == UPDATE_UNSETTLED:
+        _settle_update(args[0])
+        enter_update()
+    # Not part of another one.
+    return args[0] if found in (UPDATE_BEGUN, UPDATE_UNSETTLED) else None
 
-    return apply
+
+def _end_apply(begun: Any) -> None:
+    if begun is _OPTIMIZER:
+        exit(_OPTIMIZER)
+    else:
+        end_update(begun)
+        _record_weights(begun)
+
+
+def _fail_apply(begun: Any) -> None:
+    exit(_OPTIMIZER) if begun is _OPTIMIZER else leave_update()
 
 
 @_guard.safely
-def _see_traced(optimizer: Any) -> None:
+def _on_traced_update(optimizer: Any) -> None:
     if hooks.here.call is not None:
         # Outside the graph that is being traced, where numbers can be read.
         with hooks.tf.init_scope():
@@ -180,69 +159,77 @@ def _see_traced(optimizer: Any) -> None:
 
 
 @_guard.safely
-def _settle_update(optimizer: Any, frame: FrameType | None) -> None:
-    _training.here.training.settle_update(optimizer, frame)
+def _settle_update(optimizer: Any) -> None:
+    _training.here.training.settle_update(optimizer, caller())
 
 
 @_guard.safely
-def _see_weights(optimizer: Any) -> None:
-    keras_facts.see_weights(optimizer)
+def _record_weights(optimizer: Any) -> None:
+    keras_facts.record_weights(optimizer)
 
 
 # Batches that the script trains on one by one.
 
 
 def _attach_train_on_batch() -> None:
-    _guard.replace(keras.Model, "train_on_batch", _make_train_on_batch)
-    _guard.replace(keras.Model, "test_on_batch", _make_test_on_batch)
+    _guard.replace(keras.Model, "train_on_batch", around(_enter_batch, _OnBatch.end, _OnBatch.fail))
+    _guard.replace(keras.Model, "test_on_batch", around(_enter_test, _leave_test))
 
 
-def _make_train_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
-    def train_on_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_ours = not owned.depth and not is_inside()
-        # On torch the calls inside tell what happens.
-        in_parts = is_ours and _BACKEND == "torch" and not keras_facts.is_compiled(self)
-        is_begun = False
-        if in_parts:
+class _OnBatch:
+    """A `train_on_batch` that is under way."""
+
+    __slots__ = ("in_parts", "is_begun", "model")
+
+    def __init__(self, model: Any, data: Any) -> None:
+        self.model = model
+        # On torch the calls inside are stages of their own.
+        self.in_parts = _BACKEND == "torch" and not keras_facts.is_compiled(model)
+        self.is_begun = False
+        if self.in_parts:
             here.on_batch = True
             approach_step()
             enter(_TRAIN_FUNCTION)
-        elif is_ours:
-            data = args[0] if args else kwargs.get("x")
-            is_begun = _begin_batch(self, data, sys._getframe().f_back)
+        else:
+            self.is_begun = _begin_batch(model, data)
             owned.depth += 1
-        try:
-            result = original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            _leave_batch(is_begun)
-            raise
-        finally:
-            if in_parts:
-                exit(_TRAIN_FUNCTION)
-                here.on_batch = False
-            elif is_ours:
-                owned.depth -= 1
-        if is_begun:
-            _end_batch(self)
-        return result
 
-    return train_on_batch
+    def end(self) -> None:
+        self._leave()
+        if self.is_begun:
+            _end_batch(self.model)
+
+    def fail(self) -> None:
+        self._leave()
+        _leave_batch(self.is_begun)
+
+    def _leave(self) -> None:
+        if self.in_parts:
+            exit(_TRAIN_FUNCTION)
+            here.on_batch = False
+        else:
+            owned.depth -= 1
+
+
+def _enter_batch(args: Any, kwargs: Any) -> _OnBatch | None:
+    if owned.depth or is_inside():
+        return None
+    return _OnBatch(args[0], given("x", 1, args, kwargs))
 
 
 @_guard.safely
-def _begin_batch(model: Any, data: Any, frame: FrameType | None) -> bool:
-    """A step begins whose stages cannot be told apart."""
+def _begin_batch(model: Any, data: Any) -> bool:
+    """A step begins whose stages cannot be separated."""
     training = _training.here.training
     _native.begin_function(_TRAIN_FUNCTION, True)
     here.on_batch = True
     if not _native.has_passes():
         _native.take_samples(samples_of(data))
     if id(model) not in training.modules:
-        training.see_module(model, MODULE_MODEL)
-        training.see_model(model, type(model).__name__)
+        training.register_module(model, MODULE_MODEL)
+        training.register_model(model, type(model).__name__)
     if _native.begin_compiled_update(model.optimizer) == UPDATE_UNSETTLED:
-        training.settle_update(model.optimizer, frame)
+        training.settle_update(model.optimizer, caller())
         if keras_facts.is_compiled(model):
             _native.fit_update({"compiled": "train_function"})
     return True
@@ -259,23 +246,18 @@ def _leave_batch(is_begun: bool) -> None:
 def _end_batch(model: Any) -> None:
     _leave_batch(True)
     _native.end_compiled_update(model.optimizer)
-    keras_facts.see_weights(model.optimizer)
+    keras_facts.record_weights(model.optimizer)
 
 
-def _make_test_on_batch(original: Callable[..., Any]) -> Callable[..., Any]:
-    def test_on_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_ours = not owned.depth and not is_inside()
-        if is_ours:
-            begin_model(self, False)
-        owned.depth += 1
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            owned.depth -= 1
-            if is_ours:
-                end_call()
+def _enter_test(args: Any, kwargs: Any) -> bool:
+    is_ours = not owned.depth and not is_inside()
+    if is_ours:
+        begin_model(args[0], False)
+    owned.depth += 1
+    return is_ours
 
-    return test_on_batch
+
+def _leave_test(was_ours: bool) -> None:
+    owned.depth -= 1
+    if was_ours:
+        end_call()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _guard
-from .._native import enter, exit
+from .._native import batch_arrived, enter, exit, wait_for_batch
 from .._samples import samples_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Split:
-    """Keras' train function in two parts, so that the wait for data can be told from the training.
+    """Keras' train function in two parts, so that the wait for data and the training are separate.
 
     Keras compiles the request for a batch and the step on it into one function. The same step is compiled
     here with the batch as its input: the same operations on the same shapes in the same order. Where that
@@ -78,7 +78,7 @@ class Split:
         try:
             compiled.get_concrete_function()
         except Exception as error:
-            # Most likely the user's step is wrong, which Keras' own function is to tell. Once its tracing has
+            # Most likely the user's step is wrong, which Keras' own function is to report. Once its tracing has
             # failed a function is spoilt, so it is made again.
             self.failure = error
             self.original = self.fit.make_again()
@@ -93,7 +93,7 @@ class Split:
         try:
             result = self.original(iterator)
         except BaseException as error:
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if self.failure is not None:
             # It was not the user's step.
@@ -103,20 +103,19 @@ class Split:
     def run(self, iterator: Any) -> Any:
         """Waits for a batch and trains on it."""
         fit = self.fit
-        log = fit.log
-        log.wait()
+        wait_for_batch()
         try:
             data = self.next(iterator)
         except BaseException as error:
             fit.ran_out()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
-        log.arrived(self._count(data) or 0)
+        batch_arrived(self._count(data) or 0)
         enter(fit.stage)
         try:
             return self.compiled(data)
         except BaseException as error:
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         finally:
             exit(fit.stage)

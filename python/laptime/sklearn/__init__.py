@@ -13,15 +13,10 @@ from sklearn import base
 from .. import _frameworks, _guard
 from . import estimators, fits
 
-_attached = False
-
 
 def attach() -> None:
     """Times the outermost `fit` of every estimator; the run says what cannot attach."""
-    global _attached
-    if not _attached:
-        _attached = True
-        _guard.attach("BaseEstimator.fit", _attach_estimators)
+    _guard.attach_once("sklearn", ("BaseEstimator.fit", _attach_estimators))
 
 
 def _attach_estimators() -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import sklearn
 
 from .. import _guard, _native, _session, _training
+from .._around import around, caller, given
 from .._native import enter, exit
 from ..hooks import within_part
 from . import iterations
@@ -40,30 +39,36 @@ class _Here(threading.local):
 here = _Here()
 
 
-def make_fit(original: Callable[..., Any]) -> Callable[..., Any]:
-    def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        stack = here.stack
-        if stack and stack[-1] is self:
-            # Of a base class, or `fit` inside `fit_transform`.
-            return original(self, *args, **kwargs)
-        data = args[0] if args else kwargs.get("X")
-        row = begin(self, data, sys._getframe().f_back) if not stack else _begin_row(self)
-        # A fit in a worker of a pool is part of one elsewhere, and so is all that happens in it.
-        is_part = row is None and not stack
-        within_part.depth += is_part
-        enter_fit(self)
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            leave_fit()
-            within_part.depth -= is_part
-            if row is not None:
-                _end_row(row) if stack else end(self)
+class _Fit(NamedTuple):
+    """A `fit` that is under way."""
 
+    estimator: Any
+    row: int | None
+    is_inner: bool
+    # A fit in a worker of a pool is part of one elsewhere, and so is all that happens in it.
+    is_part: bool
+
+
+def _begin_fit(args: Any, kwargs: Any) -> _Fit | None:
+    estimator, stack = args[0], here.stack
+    if stack and stack[-1] is estimator:
+        # Of a base class, or `fit` inside `fit_transform`.
+        return None
+    row = _begin_row(estimator) if stack else begin(estimator, given("X", 1, args, kwargs))
+    fit = _Fit(estimator, row, bool(stack), row is None and not stack)
+    within_part.depth += fit.is_part
+    enter_fit(estimator)
     return fit
+
+
+def _end_fit(fit: _Fit) -> None:
+    leave_fit()
+    within_part.depth -= fit.is_part
+    if fit.row is not None:
+        _end_row(fit.row) if fit.is_inner else end(fit.estimator)
+
+
+make_fit = around(_begin_fit, _end_fit)
 
 
 def enter_fit(estimator: Any) -> None:
@@ -81,12 +86,12 @@ def leave_fit() -> None:
 
 
 @_guard.safely
-def begin(estimator: Any, data: Any, frame: FrameType | None, label: str = "") -> int | None:
+def begin(estimator: Any, data: Any, label: str = "") -> int | None:
     """Begins a fit; `None` where it is none, or part of another training."""
     if not trains(estimator) or is_part():
         return None
     _session.ensure_started()
-    _training.here.training.leave_unless_around(frame)
+    _training.here.training.leave_unless_around(caller())
     if _native.fit_is_open() or _native.in_training():
         # Part of a training that is under way, such as a probe of its features.
         return None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from .. import _guard, _native
-from ..hooks import Rounds
+from .._around import Make, around
+from ..hooks import Rounds, rounds_of
 
 _ITERATION = _native.stage_id("iteration")
 _ROUND = _native.stage_id("round")
@@ -50,25 +50,14 @@ def _is_count(value: Any) -> bool:
         return False
 
 
-# A loop of an estimator: what runs it begins its rounds, what is called once in each tells them apart.
+# A loop of an estimator: what runs it begins its rounds, what is called once in each separates them.
 
 
-def _make_loop(plan: str, stage: int, first: bool) -> Callable[..., Any]:
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def loop(self: Any, *args: Any, **kwargs: Any) -> Any:
-            is_ours = _begin_loop(self, plan, stage, first)
-            try:
-                return original(self, *args, **kwargs)
-            except BaseException as error:
-                _guard.unseen(error)
-                raise
-            finally:
-                if is_ours:
-                    _end_loop()
+def _loop(plan: str, stage: int, first: bool) -> Make:
+    def begin(args: Any, kwargs: Any) -> bool | None:
+        return _begin_loop(args[0], plan, stage, first) or None
 
-        return loop
-
-    return make
+    return around(begin, _end_loop)
 
 
 @_guard.safely
@@ -87,76 +76,28 @@ def _begin_loop(estimator: Any, plan: str, stage: int, first: bool) -> bool:
 
 
 @_guard.safely
-def _end_loop() -> None:
+def _end_loop(_: Any) -> None:
     rounds, _here.rounds = _here.rounds, None
     if rounds is not None:
         rounds.drop_round()
         rounds.end()
 
 
-def _make_turn(original: Callable[..., Any]) -> Callable[..., Any]:
+def _begin_turn(args: Any, kwargs: Any) -> Rounds | None:
+    return _here.rounds
+
+
+@_guard.safely
+def _next_round(rounds: Rounds) -> None:
     """Called at the end of each turn."""
-
-    def turn(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if _here.rounds is not None:
-                _turn()
-
-    return turn
-
-
-@_guard.safely
-def _turn() -> None:
-    assert _here.rounds is not None
-    _here.rounds.end_round()
-    _here.rounds.begin_round()
-
-
-def _make_round(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A whole turn."""
-
-    def stage(self: Any, *args: Any, **kwargs: Any) -> Any:
-        rounds = _here.rounds
-        if rounds is not None:
-            _begin_round(rounds)
-        try:
-            result = original(self, *args, **kwargs)
-        except BaseException as error:
-            if rounds is not None:
-                _drop_round(rounds)
-            _guard.unseen(error)
-            raise
-        if rounds is not None:
-            _end_round(rounds)
-        return result
-
-    return stage
-
-
-@_guard.safely
-def _begin_round(rounds: Rounds) -> None:
-    rounds.begin_round()
-
-
-@_guard.safely
-def _drop_round(rounds: Rounds) -> None:
-    rounds.drop_round()
-
-
-@_guard.safely
-def _end_round(rounds: Rounds) -> None:
     rounds.end_round()
+    rounds.begin_round()
 
 
 # The methods that make iterations in Python: of neural networks and of boosted trees.
 METHODS = (
-    ("_fit_stochastic", _make_loop("max_iter", _ITERATION, first=True)),
-    ("_update_no_improvement_count", _make_turn),
-    ("_fit_stages", _make_loop("n_estimators", _ROUND, first=False)),
-    ("_fit_stage", _make_round),
+    ("_fit_stochastic", _loop("max_iter", _ITERATION, first=True)),
+    ("_update_no_improvement_count", around(_begin_turn, _next_round)),
+    ("_fit_stages", _loop("n_estimators", _ROUND, first=False)),
+    ("_fit_stage", rounds_of(lambda: _here.rounds)),
 )

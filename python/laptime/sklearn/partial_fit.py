@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from .. import _guard, _native, _session, _training
+from .._around import around, caller, given
 from .._native import UPDATE_UNSETTLED
 from .._samples import samples_of
 from . import fits
@@ -24,34 +22,32 @@ class _Here(threading.local):
 _here = _Here()
 
 
-def make_partial_fit(original: Callable[..., Any]) -> Callable[..., Any]:
-    def partial_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        stack = fits.here.stack
-        data = args[0] if args else kwargs.get("X")
-        is_ours = not stack and _begin_part(self, data, sys._getframe().f_back)
-        stack.append(self)
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            stack.pop()
-            if is_ours:
-                _end_part(self)
+def _enter_part(args: Any, kwargs: Any) -> tuple[Any, bool]:
+    estimator, stack = args[0], fits.here.stack
+    is_ours = (not stack and _begin_part(estimator, given("X", 1, args, kwargs))) or False
+    stack.append(estimator)
+    return estimator, is_ours
 
-    return partial_fit
+
+def _leave_part(begun: tuple[Any, bool]) -> None:
+    estimator, is_ours = begun
+    fits.here.stack.pop()
+    if is_ours:
+        _end_part(estimator)
+
+
+make_partial_fit = around(_enter_part, _leave_part)
 
 
 @_guard.safely
-def _begin_part(estimator: Any, data: Any, frame: FrameType | None) -> bool:
+def _begin_part(estimator: Any, data: Any) -> bool:
     """A step of an estimator that is its own optimizer."""
     if not fits.trains(estimator) or fits.is_part() or _native.is_inside():
         return False
     _session.ensure_started()
     training = _training.here.training
     if _native.in_training() and training.fit_began != _here.began:
-        training.leave_unless_around(frame)
+        training.leave_unless_around(caller())
     is_others = _native.in_training() and training.fit_began != _here.began
     if is_others or (_native.fit_is_open() and not _native.in_training()):
         return False
@@ -59,7 +55,7 @@ def _begin_part(estimator: Any, data: Any, frame: FrameType | None) -> bool:
     _native.take_samples(samples_of(data))
     if _native.begin_compiled_update(estimator) == UPDATE_UNSETTLED:
         training.remember(estimator)
-        training.settle_update(estimator, frame)
+        training.settle_update(estimator, caller())
         _here.began = training.fit_began
     return True
 

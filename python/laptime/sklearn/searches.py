@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from .. import _guard, _native
+from .._around import around, given
 from .._native import enter, exit
 from ..hooks import within_part
 from . import fits
@@ -30,48 +30,45 @@ _LONGEST = 40
 def make_validation(original: Callable[..., Any]) -> Callable[..., Any]:
     name = original.__name__
 
-    def validate(*args: Any, **kwargs: Any) -> Any:
-        estimator = args[0] if args else kwargs.get("estimator")
-        data = args[1] if len(args) > 1 else kwargs.get("X")
+    def begin(args: Any, kwargs: Any) -> tuple[Any, bool]:
+        estimator = given("estimator", 0, args, kwargs)
         row = None
         if not fits.here.stack:
             label = f"{name}({fits.label_of(estimator)})"
-            row = fits.begin(estimator, data, sys._getframe().f_back, label)
+            row = fits.begin(estimator, given("X", 1, args, kwargs), label)
         fits.enter_fit(name)
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            fits.leave_fit()
-            if row is not None:
-                fits.end(estimator)
+        return estimator, row is not None
 
-    return validate
+    return around(begin, _end_validation)(original)
 
 
-def make_candidate(original: Callable[..., Any]) -> Callable[..., Any]:
-    def _fit_and_score(*args: Any, **kwargs: Any) -> Any:
-        here = fits.here
-        parameters = kwargs.get("parameters")
-        # In a process or on a thread of a pool nothing is recorded: whoever called the search waits for it.
-        row = None
-        if here.is_recorded and not here.in_candidate and parameters is not None:
-            row = _begin_candidate(parameters, kwargs.get("candidate_progress"))
-        within_part.depth += 1
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            within_part.depth -= 1
-            if row is not None:
-                here.in_candidate = False
-                exit(row)
+def _end_validation(begun: tuple[Any, bool]) -> None:
+    estimator, is_recorded = begun
+    fits.leave_fit()
+    if is_recorded:
+        fits.end(estimator)
 
-    return _fit_and_score
+
+def _enter_candidate(args: Any, kwargs: Any) -> tuple[int | None]:
+    here = fits.here
+    parameters = kwargs.get("parameters")
+    # In a process or on a thread of a pool nothing is recorded: whoever called the search waits for it.
+    row = None
+    if here.is_recorded and not here.in_candidate and parameters is not None:
+        row = _begin_candidate(parameters, kwargs.get("candidate_progress"))
+    within_part.depth += 1
+    return (row,)
+
+
+def _leave_candidate(begun: tuple[int | None]) -> None:
+    (row,) = begun
+    within_part.depth -= 1
+    if row is not None:
+        fits.here.in_candidate = False
+        exit(row)
+
+
+make_candidate = around(_enter_candidate, _leave_candidate)
 
 
 @_guard.safely
@@ -98,18 +95,11 @@ def _short(value: Any) -> str:
     )
 
 
-def make_score(original: Callable[..., Any]) -> Callable[..., Any]:
-    def _score(*args: Any, **kwargs: Any) -> Any:
-        is_recorded = fits.here.is_recorded
-        if is_recorded:
-            enter(_EVALUATE)
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if is_recorded:
-                exit(_EVALUATE)
+def _begin_score(args: Any, kwargs: Any) -> int | None:
+    if not fits.here.is_recorded:
+        return None
+    enter(_EVALUATE)
+    return _EVALUATE
 
-    return _score
+
+make_score = around(_begin_score, exit)

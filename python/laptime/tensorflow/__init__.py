@@ -12,19 +12,20 @@ import tensorflow as tf
 from .. import _frameworks, _guard, _training
 from . import checkpoint, data, facts, functions, tape
 
-_attached = False
-
 
 def attach() -> None:
     """Attaches every hook once; the run says what cannot attach."""
-    global _attached
-    if _attached:
-        return
-    _attached = True
+    _guard.attach_once(
+        "tensorflow",
+        ("tensorflow", _register),
+        ("tf.data", data.attach),
+        ("GradientTape", tape.attach),
+        ("tf.function", functions.attach),
+        ("tf.Variable", functions.attach_variables),
+        ("tf.train.Checkpoint", checkpoint.attach),
+    )
+
+
+def _register() -> None:
     _frameworks.register("tensorflow", data=(tf.data.Dataset, facts.dataset_facts))
-    _guard.attach("tf.data", data.attach)
-    _guard.attach("GradientTape", tape.attach)
-    _guard.attach("tf.function", functions.attach)
-    _guard.attach("tf.Variable", functions.attach_variables)
-    _guard.attach("tf.train.Checkpoint", checkpoint.attach)
     _training.end_with_script()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from .. import _guard, _native, _passes
-from .._native import enter, exit, pause_steps
+from .._around import around
+from .._native import begin_pause, end_pause
 from .data import is_scripts
 
 _CHECKPOINT = _native.stage_id("checkpoint")
@@ -17,24 +17,12 @@ _CHECKPOINT = _native.stage_id("checkpoint")
 def attach() -> None:
     """Hooks checkpoints and their managers."""
     for kind in (tf.train.Checkpoint, tf.train.CheckpointManager):
-        _guard.replace(kind, "save", _make_save)
+        _guard.replace(kind, "save", around(_begin_save, end_pause))
 
 
-def _make_save(original: Callable[..., Any]) -> Callable[..., Any]:
-    def save(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_ours = is_scripts()
-        if is_ours:
-            _passes.settle()
-            pause_steps()
-            enter(_CHECKPOINT)
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if is_ours:
-                exit(_CHECKPOINT)
-                _native.see_activity()
-
-    return save
+def _begin_save(args: Any, kwargs: Any) -> int | None:
+    if not is_scripts():
+        return None
+    _passes.settle()
+    begin_pause(_CHECKPOINT)
+    return _CHECKPOINT

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from .. import _guard, _native, _passes
-from .._native import ask, end_wait, is_inside, take_batch
+from .._native import end_wait, is_inside, request, take_batch
 from .._passes import owned
 from .._samples import samples_of
 
@@ -47,7 +47,7 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             iterator = original(self)
         except BaseException as error:
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         finally:
             if ticket is not None:
@@ -65,7 +65,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
         if ticket is not None and not is_scripts():
             ticket = None
         if ticket is not None:
-            ask(self)
+            request(self)
         try:
             batch = original(self)
         except BaseException as error:
@@ -73,7 +73,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
                 end_wait()
                 if isinstance(error, (StopIteration, tf.errors.OutOfRangeError)):
                     _passes.linger(ticket)
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if ticket is not None and take_batch(self, batch):
             _native.count_samples(self, _samples(batch) or 0)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def dataset_facts(dataset: Any) -> dict[str, Any]:
-    """What a dataset tells of a fit; its rows are counted in the first epoch."""
+    """What a dataset says of a fit; its rows are counted in the first epoch."""
     batches = int(dataset.cardinality())
     return {"steps_per_epoch": batches} if batches >= 0 else {}
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from .. import _guard, _loops, _native, _training
+from .._around import around, before, caller
 from .._native import (
     MODULE_MODEL,
     UPDATE_UNSETTLED,
@@ -36,7 +35,7 @@ class _Here(threading.local):
     """What TensorFlow does on the calling thread."""
 
     def __init__(self) -> None:
-        _native.know_module(MODEL, MODULE_MODEL)
+        _native.register_module(MODEL, MODULE_MODEL)
         _native.train_model(MODEL)
         self.in_tape = False
         self.wants_samples = False
@@ -47,15 +46,15 @@ class _Here(threading.local):
 here = _Here()
 
 
-def see_model(model: Any, inputs: Any) -> None:
+def register_model(model: Any, inputs: Any) -> None:
     """A model is called while a tape records: it is trained."""
     if here.wants_samples:
         here.wants_samples = False
         _native.take_samples(samples_of(inputs))
     training = _training.here.training
     if id(model) not in training.modules:
-        training.see_module(model, MODULE_MODEL)
-        training.see_model(model, type(model).__name__)
+        training.register_module(model, MODULE_MODEL)
+        training.register_model(model, type(model).__name__)
 
 
 class Call:
@@ -151,51 +150,49 @@ class Call:
         _native.end_compiled_update(optimizer)
         if optimizer is not None:
             # Only now: that imports Keras, whose optimizer this is.
-            from ..keras.facts import see_weights
+            from ..keras.facts import record_weights
 
-            see_weights(optimizer)
+            record_weights(optimizer)
         if not self.is_known:
             _native.fit_update({"compiled": self.name})
 
 
 def attach() -> None:
     """Hooks the call of a `tf.function`."""
-    _guard.replace(type(tf.function(lambda: None)), "__call__", _make_call)
+    _guard.replace(
+        type(tf.function(lambda: None)), "__call__", around(_begin_function, _end_function)
+    )
 
 
-def _make_call(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = None
-        if not is_inside() and is_scripts() and not self._run_functions_eagerly:
-            call = self.__dict__.get("_laptime_call") or _see_function(self)
-        evaluates = call is not None and call.evaluates
-        if evaluates:
-            begin_model(MODEL, False)
-        elif call is not None:
-            _begin_call(call, sys._getframe().f_back, args or tuple(kwargs.values()))
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-        finally:
-            if evaluates:
-                end_call()
-            elif call is not None:
-                _end_call(call)
+def _begin_function(args: Any, kwargs: Any) -> tuple[Call, bool] | None:
+    function = args[0]
+    if is_inside() or not is_scripts() or function._run_functions_eagerly:
+        return None
+    call = function.__dict__.get("_laptime_call") or _new_call(function)
+    if call is None:
+        return None
+    evaluates = call.evaluates
+    if evaluates:
+        begin_model(MODEL, False)
+    else:
+        _begin_call(call, args[1:] or tuple(kwargs.values()))
+    return call, evaluates
 
-    return __call__
+
+def _end_function(begun: tuple[Call, bool]) -> None:
+    call, evaluates = begun
+    end_call() if evaluates else _end_call(call)
 
 
 @_guard.safely
-def _see_function(function: Any) -> Call:
+def _new_call(function: Any) -> Call:
     call = function.__dict__["_laptime_call"] = Call(function.__name__)
     return call
 
 
 @_guard.safely
-def _begin_call(call: Call, frame: Any, inputs: Any) -> None:
-    call.begin(frame, inputs)
+def _begin_call(call: Call, inputs: Any) -> None:
+    call.begin(caller(), inputs)
 
 
 @_guard.safely
@@ -208,18 +205,10 @@ def attach_variables() -> None:
     from tensorflow.python.ops.resource_variable_ops import ResourceVariable
 
     for name in ("assign", "assign_add", "assign_sub"):
-        _guard.replace(ResourceVariable, name, _make_assign)
+        _guard.replace(ResourceVariable, name, before(_on_assign))
 
 
-def _make_assign(original: Callable[..., Any]) -> Callable[..., Any]:
-    def assign(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = here.call
-        if call is not None and id(self) in call.sources:
-            call.assigns = True
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.unseen(error)
-            raise
-
-    return assign
+def _on_assign(args: Any, kwargs: Any) -> None:
+    call = here.call
+    if call is not None and id(args[0]) in call.sources:
+        call.assigns = True

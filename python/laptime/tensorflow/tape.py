@@ -43,7 +43,7 @@ def _make_exit(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, *error)
         except BaseException as raised:
-            _guard.unseen(raised)
+            _guard.hide_frame(raised)
             raise
         finally:
             stage = self.__dict__.pop("_laptime_stage", None)
@@ -81,7 +81,7 @@ def _make_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not executing_eagerly():
             if not owned.depth:
-                _see_traced_gradient(args, kwargs)
+                _on_traced_gradient(args, kwargs)
         elif not owned.depth:
             begin_backward(None)
         elif keras.fit is not None:
@@ -89,7 +89,7 @@ def _make_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             result = original(self, *args, **kwargs)
         except BaseException as error:
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             _end_gradient()
             raise
         if _end_gradient():
@@ -111,7 +111,7 @@ def _end_gradient() -> bool:
 
 
 @_guard.safely
-def _see_traced_gradient(args: Any, kwargs: Any) -> None:
+def _on_traced_gradient(args: Any, kwargs: Any) -> None:
     """A function that is traced computes gradients: those of which variables?"""
     if here.call is not None and not here.call.is_known:
         sources = tf.nest.flatten(args[1] if len(args) > 1 else kwargs.get("sources"))

@@ -24,15 +24,26 @@ from . import (
     workers,
 )
 
-_attached = False
-
 
 def attach() -> None:
     """Attaches every hook once; the run says what cannot attach."""
-    global _attached
-    if _attached:
-        return
-    _attached = True
+    _guard.attach_once(
+        "torch",
+        ("torch", _register),
+        ("dynamo", dynamo.hide_from_dynamo),
+        ("Module.__call__", modules.attach),
+        ("backward", gradients.attach),
+        ("Optimizer", optimizers.attach),
+        ("update", optimizers.attach_around),
+        ("torch.save", checkpoint.attach),
+        ("torch.distributed", collectives.attach),
+        ("Tensor.to", copies.attach),
+        ("DataLoader", loader.attach),
+        ("DataLoader workers", workers.attach),
+    )
+
+
+def _register() -> None:
     _frameworks.register(
         "torch",
         optimizers=(torch.optim.Optimizer, facts.optimizer_facts),
@@ -41,14 +52,4 @@ def attach() -> None:
         # A loader has rows or does not know them.
         counts_rows=False,
     )
-    _guard.attach("dynamo", dynamo.hide_from_dynamo)
-    _guard.attach("Module.__call__", modules.attach)
-    _guard.attach("backward", gradients.attach)
-    _guard.attach("Optimizer", optimizers.attach)
-    _guard.attach("update", optimizers.attach_around)
-    _guard.attach("torch.save", checkpoint.attach)
-    _guard.attach("torch.distributed", collectives.attach)
-    _guard.attach("Tensor.to", copies.attach)
-    _guard.attach("DataLoader", loader.attach)
-    _guard.attach("DataLoader workers", workers.attach)
     _training.end_with_script()

@@ -1,4 +1,4 @@
-"""Around: hooks that say when a function of PyTorch begins and when it ends."""
+"""Around: hooks that report when a function of PyTorch begins and when it ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .. import _guard
 def around(
     begin: Callable[[], object], end: Callable[[], object]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a function that tells when the original begins and when it ends."""
+    """Makes a function that calls `begin` before the original and `end` after it."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def hooked(*args: Any, **kwargs: Any) -> Any:
@@ -24,7 +24,7 @@ def around(
                 result = original(*args, **kwargs)
             except BaseException as error:
                 end()
-                _guard.unseen(error)
+                _guard.hide_frame(error)
                 raise
             end()
             return result

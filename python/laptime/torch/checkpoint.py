@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from .. import _guard, _native
-from .._native import enter, exit, pause_steps, see_activity
+from .._native import begin_pause, end_pause
 from .around import around
 
 _CHECKPOINT = _native.stage_id("checkpoint")
@@ -20,10 +20,8 @@ def attach() -> None:
 
 
 def _begin_save() -> None:
-    pause_steps()
-    enter(_CHECKPOINT)
+    begin_pause(_CHECKPOINT)
 
 
 def _end_save() -> None:
-    exit(_CHECKPOINT)
-    see_activity()
+    end_pause(_CHECKPOINT)

@@ -10,11 +10,11 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _guard, _native
 from .._native import enter, exit
-from .sizes import unseen
+from .sizes import untracked
 
 _COMMUNICATION = _native.stage_id("communication")
 
-# Collectives that wait unless they are told not to; `_object` forms call these.
+# Collectives that wait unless `async_op` is set; `_object` forms call these.
 _COLLECTIVES = (
     "all_reduce",
     "all_gather",
@@ -58,7 +58,7 @@ def _make_collective(original: Callable[..., Any]) -> Callable[..., Any]:
             result = original(*args, **kwargs)
         except BaseException as error:
             exit(_COMMUNICATION)
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         exit(_COMMUNICATION)
         return result
@@ -70,6 +70,6 @@ def _make_collective(original: Callable[..., Any]) -> Callable[..., Any]:
 def _count_bytes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     for value in (*args, *kwargs.values()):
         if isinstance(value, torch.Tensor):
-            with unseen():
+            with untracked():
                 _native.count("between_ranks_bytes", value.nbytes)
             return

@@ -11,7 +11,7 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _guard, _native
 from .._native import enter, exit
-from .sizes import unseen
+from .sizes import untracked
 
 _HOST_TO_DEVICE = _native.stage_id("host_to_device")
 
@@ -30,7 +30,7 @@ def attach() -> None:
 @_guard.safely
 def _watch_copies() -> None:
     allowed = nn.parameter.UninitializedTensorMixin._allowed_methods
-    for name, make in (("to", _make_to), ("cuda", _make_cuda)):
+    for name, make in (("to", _copying()), ("cuda", _copying(("cuda",)))):
         original = getattr(torch.Tensor, name)
         _guard.replace(torch.Tensor, name, make)
         # Torch made this list of its own methods before ours stood in their place.
@@ -42,7 +42,7 @@ def _leaves_host(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """Whether this copy goes from the host to a device; a tensor of a user's own kind is left alone."""
     if type(tensor) not in _PLAIN:
         return False
-    with unseen():
+    with untracked():
         return not tensor.is_cuda and _goes_to_device(args, kwargs)
 
 
@@ -55,38 +55,26 @@ def _goes_to_device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return isinstance(target, int) or (isinstance(target, str) and target.startswith("cuda"))
 
 
-def _make_cuda(original: Callable[..., Any]) -> Callable[..., Any]:
-    def cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling():
-            return original(self, *args, **kwargs)
-        leaves = _begin_copy(self, ("cuda",), kwargs)
-        try:
-            moved = original(self, *args, **kwargs)
-        except BaseException as error:
-            _end_copy(leaves, None)
-            _guard.unseen(error)
-            raise
-        _end_copy(leaves, moved)
-        return moved
+def _copying(target: tuple[Any, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a copy to a target, or to where the arguments say."""
 
-    return cuda
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def copy(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_dynamo_compiling():
+                return original(self, *args, **kwargs)
+            leaves = _begin_copy(self, target or args, kwargs)
+            try:
+                moved = original(self, *args, **kwargs)
+            except BaseException as error:
+                _end_copy(leaves, None)
+                _guard.hide_frame(error)
+                raise
+            _end_copy(leaves, moved)
+            return moved
 
+        return copy
 
-def _make_to(original: Callable[..., Any]) -> Callable[..., Any]:
-    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling():
-            return original(self, *args, **kwargs)
-        leaves = _begin_copy(self, args, kwargs)
-        try:
-            moved = original(self, *args, **kwargs)
-        except BaseException as error:
-            _end_copy(leaves, None)
-            _guard.unseen(error)
-            raise
-        _end_copy(leaves, moved)
-        return moved
-
-    return to
+    return make
 
 
 @_guard.safely
@@ -103,6 +91,6 @@ def _end_copy(leaves: bool | None, moved: Any) -> None:
         return
     exit(_HOST_TO_DEVICE)
     if moved is not None:
-        with unseen():
+        with untracked():
             _native.count("host_to_device_bytes", moved.nbytes)
         _native.moved_to_device()

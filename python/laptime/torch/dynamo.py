@@ -10,9 +10,10 @@ from .. import _frameworks, _guard, _loops, _passes, _plan, _training
 
 
 def hide_from_dynamo() -> None:
-    """Tells Dynamo to run our functions as they are and to go on with what they call."""
+    """Makes Dynamo run our functions as they are and go on with what they call."""
     skip = _skip_code()
-    own = [module for name, module in sys.modules.items() if name.startswith(__package__ + ".")]
+    folders = (f"{__package__}.", f"{_plan.__name__}.")
+    own = [module for name, module in sys.modules.items() if name.startswith(folders)]
     for module in (*own, _frameworks, _guard, _loops, _passes, _plan, _training):
         for code in _guard.codes_of(module):
             skip(code)

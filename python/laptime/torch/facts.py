@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from .sizes import unseen
+from .sizes import untracked
 
 
 def model_facts(model: Any) -> dict[str, Any]:
     """What a model says of a fit whose script updates it itself."""
-    with unseen():
+    with untracked():
         return _facts_of(list(model.parameters()))
 
 
@@ -25,7 +25,7 @@ def _facts_of(parameters: list[Any]) -> dict[str, Any]:
 
 def optimizer_facts(optimizer: Any) -> dict[str, Any]:
     """What an optimizer says of a fit."""
-    with unseen():
+    with untracked():
         groups = optimizer.param_groups
         facts = _facts_of([one for group in groups for one in group["params"]])
     facts["optimizer"] = type(optimizer).__name__
@@ -36,7 +36,7 @@ def optimizer_facts(optimizer: Any) -> dict[str, Any]:
 
 
 def loader_facts(loader: Any) -> dict[str, Any]:
-    """What a loader tells of a fit; asks nothing that changes it."""
+    """What a loader says of a fit; nothing is called that changes it."""
     facts: dict[str, Any] = {"workers": loader.num_workers}
     try:
         facts["rows"] = len(loader.dataset)

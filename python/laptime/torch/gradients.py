@@ -42,7 +42,7 @@ def _make_backward(original: Callable[..., Any]) -> Callable[..., Any]:
             original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
         except BaseException as error:
             end_backward()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if end_backward():
             _settle_own_step(sys._getframe().f_back)

@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import dataloader
 
 from .. import _guard, _native
-from .._native import ask, end_wait, take_batch
+from .._native import end_wait, request, take_batch
 from .._passes import begin_pass, exhaust_pass, keep, owned
 from .._training import here
 from .sizes import find_samples
@@ -24,7 +24,7 @@ _ITERATORS = (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessi
 
 def attach() -> None:
     """Hooks passes over a loader."""
-    _native.know_torch(_is_grad_enabled, _modes, torch.Tensor, torch.float32, torch.float64)
+    _native.register_torch(_is_grad_enabled, _modes, torch.Tensor, torch.float32, torch.float64)
     _guard.replace(dataloader.DataLoader, "__iter__", _make_iter)
     _guard.replace(dataloader._BaseDataLoaderIter, "__next__", _make_next)
     _guard.replace(dataloader._BaseDataLoaderIter, "_reset", _make_reset)
@@ -42,7 +42,7 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             if ticket is not None:
                 end_wait()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if ticket is not None:
             end_wait()
@@ -55,7 +55,7 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:
-        if ask(self):
+        if request(self):
             _interrupt_step()
         try:
             batch = original(self)
@@ -63,7 +63,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
             end_wait()
             if isinstance(error, StopIteration):
                 exhaust_pass(getattr(self, "_laptime_ticket", None))
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if take_batch(self, batch):
             _native.count_samples(self, find_samples(batch) or 0)
@@ -75,7 +75,7 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
 def _make_reset(original: Callable[..., Any]) -> Callable[..., Any]:
     def _reset(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, *args, **kwargs)
-        # Workers are asked for batches ahead of time, from here on.
+        # Workers get requests for batches ahead of time, from here on.
         _count_orders(self, here.training.newest_pass)
         return result
 

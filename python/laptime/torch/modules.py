@@ -26,7 +26,7 @@ from .._training import here
 from .around import around
 from .disguise import disguise
 from .dynamo import show_dynamo
-from .sizes import note_sizes
+from .sizes import record_sizes
 
 _is_tracing = torch._C._is_tracing
 
@@ -71,19 +71,19 @@ def _make_module_call(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _look_closer(wanted: int, module: Any, inputs: Any) -> bool:
-    """Tells the recorder what it wants to know of a call; says whether the call has begun as a stage."""
+    """Gives the recorder what it wants to know of a call; says whether the call has begun as a stage."""
     begun: Any = wanted
     try:
         tracing = _is_tracing()
         if begun == CALL_NEW_MODULE and not tracing:
-            here.training.see_module(module, _kind_of(module))
+            here.training.register_module(module, _kind_of(module))
             begun = begin_call(module)
         if begun == CALL_NEW_MODEL and not tracing:
-            here.training.see_model(module, _name_of(module))
+            here.training.register_model(module, _name_of(module))
             begun = begin_call(module)
         # While a call is traced, a look at a shape would be part of what is traced.
         if begun == CALL_WANTS_SAMPLES and not tracing:
-            note_sizes(inputs)
+            record_sizes(inputs)
     except Exception as error:
         _guard.broken("Module.__call__", error)
     return begun is True or begun == CALL_WANTS_SAMPLES
@@ -105,12 +105,12 @@ def _kind_of(module: Any) -> int:
 def _make_eval(original: Callable[..., Any]) -> Callable[..., Any]:
     def eval(self: Any) -> Any:
         if not is_dynamo_compiling():
-            _see_eval(self)
+            _record_eval_mode(self)
         return original(self)
 
     return eval
 
 
 @_guard.safely
-def _see_eval(module: Any) -> None:
-    here.training.see_eval(module)
+def _record_eval_mode(module: Any) -> None:
+    here.training.record_eval_mode(module)

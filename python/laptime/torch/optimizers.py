@@ -38,7 +38,7 @@ def _make_zero_grad(original: Callable[..., Any]) -> Callable[..., Any]:
             original(self, *args, **kwargs) if args or kwargs else original(self)
         except BaseException as error:
             end_zero()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         end_zero()
 
@@ -55,17 +55,17 @@ def attach() -> None:
 def _make_patch_step(original: Callable[..., Any]) -> Callable[..., Any]:
     def _patch_step_function(self: Any) -> Any:
         result = original(self)
-        _see_optimizer(self, sys._getframe())
+        _optimizer_created(self, sys._getframe())
         return result
 
     return _patch_step_function
 
 
 @_guard.safely
-def _see_optimizer(optimizer: Any, frame: FrameType | None) -> None:
+def _optimizer_created(optimizer: Any, frame: FrameType | None) -> None:
     _guard.replace(type(optimizer), "step", _make_step)
     foreign = not type(optimizer).__module__.startswith("torch.optim")
-    here.training.see_birth(optimizer, frame, foreign=foreign)
+    here.training.optimizer_created(optimizer, frame, foreign=foreign)
 
 
 def _make_step(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +82,7 @@ def _make_step(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             if not nested:
                 leave_update()
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         if nested:
             return result

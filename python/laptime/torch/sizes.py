@@ -9,16 +9,16 @@ import torch
 from .. import _guard, _native
 
 _Tensor = torch.Tensor
-unseen = torch._C.DisableTorchFunction
+untracked = torch._C.DisableTorchFunction
 
 # Depth to look for a tensor in a batch: dictionaries of tuples are about as deep as they get.
 DEEPEST = 4
 
 
-def note_sizes(inputs: Any) -> None:
+def record_sizes(inputs: Any) -> None:
     """Notes the samples or the tokens in the input of a model, where no loader says how many there are."""
     # A look at a tensor's shape is seen by the user's tensor subclasses and modes, unless it is hidden.
-    with unseen():
+    with untracked():
         first = _first_tensor(inputs, 0)
         if first is None:
             return
@@ -53,7 +53,7 @@ def _first_tensor(batch: Any, depth: int) -> Any:
 def find_samples(batch: Any) -> int:
     """Samples in a batch: the first dimension of its first tensor."""
     # A look at a tensor's shape is seen by the user's tensor subclasses and modes, unless it is hidden.
-    with unseen():
+    with untracked():
         first = _first_tensor(batch, 0)
         found = 0 if first is None else first.shape[0] if first.dim() else 1
     # While shapes are traced they are no numbers.

@@ -94,7 +94,7 @@ def _timed(function: Callable[..., Any], stage: int) -> Callable[..., Any]:
             result = function(*args, **kwargs)
         except BaseException as error:
             _native.exit(stage)
-            _guard.unseen(error)
+            _guard.hide_frame(error)
             raise
         _native.exit(stage)
         return result

@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import xgboost
 
-from .. import _boosting, _frameworks, _guard
-
-_attached = False
+from .. import _boosting
+from .._around import given
 
 
 def attach() -> None:
     """Attaches every hook once; the run says what cannot attach."""
-    global _attached
-    if _attached:
-        return
-    _attached = True
-    _frameworks.register("xgboost")
-    _guard.attach("xgboost.train", _attach_train)
-    _guard.attach("xgboost.Booster.update", _attach_rounds)
-    _guard.attach("xgboost.Booster.eval_set", _attach_evaluations)
-
-
-def _attach_train() -> None:
-    users = [xgboost, sys.modules.get("xgboost.sklearn", xgboost)]
-    _boosting.replace_function(xgboost.training, users, "train", _boosting.make_train(_facts))
-
-
-def _attach_rounds() -> None:
     # `boost` is for gradients of the user's own; `update` calls it for an objective of the user's.
-    _guard.replace(xgboost.Booster, "update", _boosting.make_round)
-
-
-def _attach_evaluations() -> None:
-    _guard.replace(xgboost.Booster, "eval_set", _boosting.make_evaluation)
+    _boosting.attach(xgboost, "training", _facts, ("eval_set",))
 
 
 def _facts(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    settings = _boosting.given("params", 0, args, kwargs) or {}
-    data = _boosting.given("dtrain", 1, args, kwargs)
+    settings = given("params", 0, args, kwargs) or {}
+    data = given("dtrain", 1, args, kwargs)
     facts = {
         "framework": "xgboost",
         "framework_version": xgboost.__version__,
@@ -50,6 +28,4 @@ def _facts(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     }
     if not _boosting.is_wrapped():
         facts["label"] = "xgboost.train"
-    return facts | _boosting.plan(
-        "num_boost_round", _boosting.given("num_boost_round", 2, args, kwargs, 10)
-    )
+    return facts | _boosting.plan("num_boost_round", given("num_boost_round", 2, args, kwargs, 10))

@@ -9,7 +9,11 @@ _TRAIN = hooks.stage_id("train")
 def attach() -> None:
     hooks.register("tinynet")
     hooks.attach("Line.fit", lambda: hooks.replace(tinynet.Line, "fit", _make_fit))
-    hooks.attach("Line.train", lambda: hooks.replace(tinynet.Line, "train", _make_train))
+    hooks.attach("Line.train", _attach_train)
+
+
+def _attach_train() -> None:
+    hooks.replace(tinynet.Line, "train", hooks.around(_begin_train, hooks.exit))
 
 
 def _make_fit(original):
@@ -18,7 +22,7 @@ def _make_fit(original):
         try:
             return original(self, _watched(batches, recorded), epochs, *args, **kwargs)
         except BaseException as error:
-            hooks.unseen(error)
+            hooks.hide_frame(error)
             raise
         finally:
             if recorded is not None:
@@ -53,12 +57,6 @@ def _epoch(batches, recorded):
         yield batch
 
 
-def _make_train(original):
-    def train(self, *args):
-        hooks.enter(_TRAIN)
-        try:
-            return original(self, *args)
-        finally:
-            hooks.exit(_TRAIN)
-
-    return train
+def _begin_train(args, kwargs):
+    hooks.enter(_TRAIN)
+    return _TRAIN

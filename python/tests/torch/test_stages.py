@@ -85,7 +85,14 @@ sys.argv = ["loader.py"]
 runpy.run_path("loader.py", run_name="__main__")
 """
 
-NOTES = ("see_model", "see_eval", "in_eval_mode", "see_birth", "settle_update", "end_fit")
+NOTES = (
+    "register_model",
+    "record_eval_mode",
+    "in_eval_mode",
+    "optimizer_created",
+    "settle_update",
+    "end_fit",
+)
 
 
 def test_a_hook_that_fails_is_switched_off_and_the_script_goes_on(tmp_path: Path) -> None:

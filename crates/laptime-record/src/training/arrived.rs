@@ -1,11 +1,11 @@
 //! The batches of a pass that have come, until a step has used them.
 //!
-//! Some loaders ask for the next batch before they hand out the one they have, so that a pass is exhausted
+//! Some loaders request the next batch before they hand out the one they have, so that a pass is exhausted
 //! while its last batch is still to be trained on.
 
 use std::collections::VecDeque;
 
-/// Batches told apart; loaders are a few ahead, and the micro-batches of one step are rarely more.
+/// Batches kept separately; loaders are a few ahead, and the micro-batches of one step are rarely more.
 const MOST_WAITING: usize = 256;
 
 /// Batches that have come and that no step has used, by their samples.
@@ -38,7 +38,7 @@ impl Arrived {
 
     /// A model is called or gradients are computed.
     #[inline]
-    pub(super) fn note_use(&mut self) {
+    pub(super) fn record_use(&mut self) {
         if self.ahead.is_none() && !self.waiting.is_empty() {
             self.ahead = Some(self.waiting.len() - 1);
         }
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_step_has_all_batches_that_came_unless_the_loader_is_ahead() {
         let mut arrived = with(&[4]);
-        arrived.note_use();
+        arrived.record_use();
         arrived.take(5);
         assert_eq!((arrived.is_ahead(), arrived.end_step(2, false)), (false, 9));
     }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_loader_that_is_ahead_keeps_its_batch_for_the_next_step() {
         let mut arrived = with(&[4, 5]);
-        arrived.note_use();
+        arrived.record_use();
         assert!(arrived.is_ahead());
         assert_eq!(arrived.end_step(1, false), 4);
         arrived.take(6);
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn micro_batches_fetched_together_belong_to_one_step() {
         let mut arrived = with(&[1, 2, 3, 4, 9]);
-        arrived.note_use();
+        arrived.record_use();
         assert_eq!(arrived.end_step(4, false), 10);
         assert_eq!(arrived.end_step(1, false), 9);
         assert_eq!(arrived.end_step(1, false), 0);

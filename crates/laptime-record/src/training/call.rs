@@ -49,7 +49,7 @@ impl Training {
         if wants_samples { Call::BegunWithoutSamples } else { Call::Begun }
     }
 
-    /// A model is called, outermost, of a framework that tells by the call whether it is to be trained; says
+    /// A model is called, outermost, of a framework whose call says whether it is to be trained; says
     /// whether its samples are wanted.
     pub fn begin_model(&mut self, model: Address, trains: bool) -> bool {
         let was_trained = self.modules.find(model).is_some_and(|known| known.trained);
@@ -79,8 +79,8 @@ impl Training {
         self.calls_to_train += 1;
         self.calls_since_backward += 1;
         self.last_call_evaluates = false;
-        self.note_use();
-        self.see_event();
+        self.record_use();
+        self.record_event();
         if self.progress.is_steps_only() {
             self.resume_steps();
         }
@@ -93,7 +93,7 @@ impl Training {
         // After one update or backward pass of a step, what follows is input for the next.
         let before = self.differentiated.take().or(self.updated.take());
         if let Some(since) = self.preparing.take().or(before) {
-            self.progress.see_preparation(since.since);
+            self.progress.record_preparation(since.since);
             book(Some(since), StageId::PREPARE);
         } else {
             book(self.computed.take(), StageId::FORWARD);
@@ -104,11 +104,11 @@ impl Training {
     /// trained; a target computed after the model's own call is part of the loss.
     fn evaluate_call(&mut self, was_trained: bool, modes: Modes) -> StageId {
         self.calls_to_evaluate += 1;
-        self.note_use();
+        self.record_use();
         let for_the_loss = modes.trains && self.calls_since_backward > 0;
         if !modes.grad_enabled && was_trained && self.evaluating.is_none() && !for_the_loss {
             match self.training_pass() {
-                Some(asked) if Some(asked) != self.primary => self.begin_evaluation(asked),
+                Some(pass) if Some(pass) != self.primary => self.begin_evaluation(pass),
                 _ => {
                     self.pause_steps();
                     return StageId::EVALUATE;
@@ -130,7 +130,7 @@ impl Training {
         come_out();
         match self.called {
             StageId::EVALUATE if self.primary.is_none() || self.progress.is_steps_only() => {
-                self.see_activity();
+                self.record_activity();
             }
             StageId::FORWARD if self.calls_since_backward > 0 => self.computed = self.stretch(),
             _ => {}
@@ -149,7 +149,7 @@ impl Training {
     /// A function is called that trains, and whose calls are seen one by one: the step begins here.
     pub fn approach_step(&mut self) {
         self.end_preparation();
-        self.see_event();
+        self.record_event();
     }
 
     /// The compiled function has returned.
@@ -169,8 +169,8 @@ impl Training {
     }
 
     /// The module is of this kind.
-    pub fn know_module(&mut self, module: Address, kind: ModuleKind) {
-        self.modules.know(module, kind);
+    pub fn register_module(&mut self, module: Address, kind: ModuleKind) {
+        self.modules.register(module, kind);
     }
 
     /// The model is trained from here on.

@@ -39,7 +39,7 @@ impl Modules {
         self.place(address).ok().map(|at| self.0[at])
     }
 
-    pub(super) fn know(&mut self, address: Address, kind: ModuleKind) {
+    pub(super) fn register(&mut self, address: Address, kind: ModuleKind) {
         let known = Known { address, kind, trained: false };
         match self.place(address) {
             Ok(at) => self.0[at] = known,
@@ -68,9 +68,9 @@ mod tests {
     fn a_module_is_known_until_it_is_forgotten() {
         let mut modules = Modules::new();
         for address in [3, 1, 2] {
-            modules.know(Address(address), ModuleKind::Model);
+            modules.register(Address(address), ModuleKind::Model);
         }
-        modules.know(Address(2), ModuleKind::Loss);
+        modules.register(Address(2), ModuleKind::Loss);
         modules.train(Address(3));
         modules.train(Address(9));
         modules.forget(Address(1));

@@ -35,10 +35,10 @@ pub(super) struct Pass {
     arrived: Arrived,
     mark: MarkId,
     began: Ticks,
-    asked: Ticks,
-    /// When the first batch since the last update was asked for.
-    first_asked: Ticks,
-    /// Updates when a batch was last asked for; `None` before the first.
+    requested: Ticks,
+    /// When the first batch since the last update was requested.
+    first_requested: Ticks,
+    /// Updates when a batch was last requested; `None` before the first.
     updates: Option<u64>,
     step_start: Option<Ticks>,
     /// The data has ended, but a batch is still to be used.
@@ -80,8 +80,8 @@ impl Training {
             arrived: Arrived::default(),
             mark: at,
             began,
-            asked: began,
-            first_asked: began,
+            requested: began,
+            first_requested: began,
             updates: None,
             step_start: None,
             exhausted: None,
@@ -128,10 +128,10 @@ impl Training {
     }
 
     /// A batch is requested.
-    pub fn ask(&mut self, iterator: Address) -> Request {
+    pub fn request(&mut self, iterator: Address) -> Request {
         self.end_step_tail();
         // An iterator that nobody saw being made has no pass, but is waited for all the same.
-        let request = self.iterated(iterator).map_or(Request::Noted, |pass| self.note_request(pass, now()));
+        let request = self.iterated(iterator).map_or(Request::Noted, |pass| self.record_request(pass, now()));
         self.begin_wait();
         request
     }
@@ -143,20 +143,20 @@ impl Training {
         book(since, StageId::AFTER_UPDATE);
     }
 
-    fn note_request(&mut self, pass: PassId, at: Ticks) -> Request {
+    fn record_request(&mut self, pass: PassId, at: Ticks) -> Request {
         let (updates, created_at) = (self.updates, self.created_at);
-        let Some(asked) = self.passes.iter_mut().find(|known| known.id == pass) else {
+        let Some(requested) = self.passes.iter_mut().find(|known| known.id == pass) else {
             return Request::Noted;
         };
-        asked.asked = at;
-        let is_first = asked.updates.is_none();
-        if is_first && asked.began < created_at {
+        requested.requested = at;
+        let is_first = requested.updates.is_none();
+        if is_first && requested.began < created_at {
             // The iterator was made ahead of the training, which begins with its first batch.
-            (asked.mark, asked.began) = (mark(), at);
+            (requested.mark, requested.began) = (mark(), at);
         }
-        if asked.updates != Some(updates) {
-            asked.updates = Some(updates);
-            asked.first_asked = at;
+        if requested.updates != Some(updates) {
+            requested.updates = Some(updates);
+            requested.first_requested = at;
         }
         if is_first && in_batches() {
             // The user's `laptime.batches` counts this pass.
@@ -166,8 +166,8 @@ impl Training {
         if trains && self.primary == Some(pass) {
             self.end_pass_step(pass, at, false);
         }
-        if let Some(asked) = self.pass(pass) {
-            asked.step_start.get_or_insert(at);
+        if let Some(requested) = self.pass(pass) {
+            requested.step_start.get_or_insert(at);
         }
         if trains && self.primary != Some(pass) { Request::Interrupts } else { Request::Noted }
     }
@@ -208,8 +208,8 @@ impl Training {
 
     /// What has come is being used: by then it is seen whether a loader is ahead.
     #[inline]
-    pub(super) fn note_use(&mut self) {
-        self.passes.iter_mut().for_each(|pass| pass.arrived.note_use());
+    pub(super) fn record_use(&mut self) {
+        self.passes.iter_mut().for_each(|pass| pass.arrived.record_use());
     }
 
     fn end_pass_step(&mut self, pass: PassId, at: Ticks, is_last: bool) {
@@ -303,7 +303,7 @@ impl Training {
             let ended = self.passes.remove(place);
             if self.was_evaluation(&ended, in_eval_mode) {
                 book_since(ended.mark, StageId::EVALUATE);
-                self.see_activity();
+                self.record_activity();
             }
         }
     }
@@ -331,18 +331,18 @@ impl Training {
             let began = self.pass(pass).map_or_else(now, |of| of.began);
             self.passes.retain(|known| known.id != pass);
             exit_since(StageId::EVALUATE, began);
-            self.see_activity();
+            self.record_activity();
         }
     }
 
-    /// The pass that brought this step's data: of those asked together, the one asked first.
+    /// The pass that brought this step's data: of those requested together, the first.
     pub(super) fn training_pass(&self) -> Option<PassId> {
-        let newest = self.passes.iter().max_by_key(|known| known.asked)?;
-        // An iterator that someone took one batch from and kept was asked before the newest began.
+        let newest = self.passes.iter().max_by_key(|known| known.requested)?;
+        // An iterator that someone took one batch from and kept was used before the newest began.
         let together = self.passes.iter().filter(|known| {
-            known.asked >= newest.began && known.step_start.is_some() && known.updates == newest.updates
+            known.requested >= newest.began && known.step_start.is_some() && known.updates == newest.updates
         });
-        together.min_by_key(|known| known.first_asked).map(|known| known.id)
+        together.min_by_key(|known| known.first_requested).map(|known| known.id)
     }
 
     /// Whether a pass is under way.

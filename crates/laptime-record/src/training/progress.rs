@@ -48,7 +48,7 @@ pub(super) struct Progress {
     backwards_since_zero: u64,
     /// Backward passes whose gradients were set to zero before an update used them.
     discarded: u64,
-    discarded_told: u64,
+    discarded_reported: u64,
 }
 
 impl Progress {
@@ -76,11 +76,25 @@ impl Progress {
             rows_known: false,
             backwards_since_zero: 0,
             discarded: 0,
-            discarded_told: 0,
+            discarded_reported: 0,
         }
     }
 
-    pub(super) fn see_gradients(&mut self) {
+    /// The fit of a framework that runs its loop itself; `is_ours` unless one was open.
+    pub(super) const fn of_framework(is_ours: bool, rows_known: bool) -> Self {
+        Self { is_ours, rows_known, ..Self::new() }
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
+    /// Rows that are known need not be counted.
+    pub(super) fn set_rows_known(&mut self, are_known: bool) {
+        self.rows_known |= are_known;
+    }
+
+    pub(super) fn record_gradients(&mut self) {
         self.backwards_since_zero += 1;
     }
 
@@ -89,7 +103,7 @@ impl Progress {
         self.discarded += if wasted { dropped } else { 0 };
     }
 
-    pub(super) fn see_update(&mut self) {
+    pub(super) fn record_update(&mut self) {
         self.updates_in_step += 1;
         self.updates += 1;
         self.backwards_since_zero = 0;
@@ -121,7 +135,7 @@ impl Progress {
     }
 
     /// The script has prepared the input of a step since then.
-    pub(super) fn see_preparation(&mut self, since: Ticks) {
+    pub(super) fn record_preparation(&mut self, since: Ticks) {
         if let Some(before) = self.newest_preparation.replace(now().since(since)) {
             self.prepared = self.prepared.plus(before);
             self.preparations += 1;
@@ -209,28 +223,33 @@ impl Progress {
     }
 
     /// Ends the epoch; says whether one was open.
-    fn end_epoch(&mut self, at: Option<MarkId>) -> bool {
+    pub(super) fn end_epoch(&mut self, at: Option<MarkId>) -> bool {
         if !std::mem::take(&mut self.in_epoch) {
             return false;
         }
         epoch_end(at);
         (self.prepared, self.preparations, self.newest_preparation) = (Ticks(0), 0, None);
+        self.report_rows();
+        self.report_discarded();
+        true
+    }
+
+    /// A pass over the data has ended: its samples are the rows, where nobody knew them.
+    pub(super) fn report_rows(&mut self) {
         let samples = std::mem::take(&mut self.epoch_samples);
         if !self.rows_known && samples > 0 {
             self.rows_known = true;
             let batch = Some(u64::from(self.largest_batch));
             fit_update(FitFacts { rows: Some(samples), batch, ..FitFacts::default() });
         }
-        self.tell_discarded();
-        true
     }
 
     /// Thrown away once or more for each update: a leftover at an epoch's end is no news.
-    fn tell_discarded(&mut self) {
-        if self.discarded < self.updates.max(1) || self.discarded == self.discarded_told {
+    fn report_discarded(&mut self) {
+        if self.discarded < self.updates.max(1) || self.discarded == self.discarded_reported {
             return;
         }
-        self.discarded_told = self.discarded;
+        self.discarded_reported = self.discarded;
         let (discarded_gradients, updates) = (Some(self.discarded), Some(self.updates));
         fit_update(FitFacts { discarded_gradients, updates, ..FitFacts::default() });
     }
@@ -239,7 +258,7 @@ impl Progress {
 impl Training {
     /// Begins a fit with its first optimizer, unless the user's own is open: that one only lacks the facts.
     ///
-    /// Rows that a loader cannot tell are counted in the first epoch.
+    /// Rows that a loader does not know are counted in the first epoch.
     pub fn begin_fit(&mut self, optimizer: Address, facts: FitFacts, counts_rows: bool) {
         let training_pass = self.training_pass();
         let since = match training_pass {
@@ -321,7 +340,7 @@ impl Training {
         if self.progress.is_steps_only() && !self.paused {
             self.end_lap();
         }
-        self.progress.tell_discarded();
+        self.progress.report_discarded();
         fit_end(self.activity());
         self.optimizers.clear();
         (self.preparing, self.computed, self.differentiated) = (None, None, None);

@@ -30,7 +30,7 @@ impl Training {
     pub fn begin_backward(&mut self) {
         self.leave_evaluation();
         self.end_own_update();
-        self.see_event();
+        self.record_event();
         // Where modules are called there is nothing to look out for until the next pass or epoch.
         self.functional = self.calls_since_backward == 0;
         if let (true, Some(before)) = (self.functional, self.before_forward.take()) {
@@ -38,7 +38,7 @@ impl Training {
             book_since(before, StageId::FORWARD);
         }
         book(self.computed.take(), StageId::LOSS);
-        self.note_use();
+        self.record_use();
         self.compute_gradients();
         // Activation checkpointing calls modules again: that is part of the backward pass.
         go_inside();
@@ -48,7 +48,7 @@ impl Training {
     fn compute_gradients(&mut self) {
         (self.calls_since_backward, self.samples_unsure) = (0, false);
         self.backwards += 1;
-        self.progress.see_gradients();
+        self.progress.record_gradients();
         let samples = std::mem::take(&mut self.pending_samples);
         // Closures of one update see the same samples again.
         self.samples =
@@ -72,7 +72,7 @@ impl Training {
         if !self.alive.is_empty() || self.in_update || self.last_call_evaluates || in_batches() {
             return false;
         }
-        let settled = self.knows_optimizer(MANUAL) && self.is_counted();
+        let settled = self.has_optimizer(MANUAL) && self.is_counted();
         if settled {
             self.put_own_step();
         } else {
@@ -131,7 +131,7 @@ impl Training {
     /// Gradients are about to be set to zero, by an optimizer or by anything else.
     pub fn begin_zero(&mut self, by: Address) {
         self.end_own_update();
-        self.see_event();
+        self.record_event();
         let counts = !self.in_update && self.optimizers.len() == 1 && !self.alive.is_empty();
         self.progress.drop_gradients(counts && !self.foreign.contains(&by));
         enter(StageId::OPTIMIZER);
@@ -160,8 +160,8 @@ impl Training {
             None if self.calls_since_backward == 0 => self.end_preparation(),
             None => {}
         }
-        self.see_event();
-        if self.knows_optimizer(optimizer) && self.is_counted() {
+        self.record_event();
+        if self.has_optimizer(optimizer) && self.is_counted() {
             self.begin_settled();
             return Update::Begun;
         }
@@ -188,13 +188,13 @@ impl Training {
 
     /// A compiled function that computes gradients and updates its model begins to.
     ///
-    /// Its stage is the function's own: what is inside cannot be told apart.
+    /// Its stage is the function's own: what is inside cannot be timed.
     pub fn begin_compiled_update(&mut self, optimizer: Address) -> Update {
         self.leave_evaluation();
         self.functional = false;
-        self.note_use();
+        self.record_use();
         self.compute_gradients();
-        let settled = self.knows_optimizer(optimizer) && self.is_counted();
+        let settled = self.has_optimizer(optimizer) && self.is_counted();
         if settled { Update::Begun } else { Update::Unsettled }
     }
 
@@ -207,19 +207,19 @@ impl Training {
     /// The model is updated by a compiled function.
     pub fn end_compiled_update(&mut self, optimizer: Address) {
         self.updates += 1;
-        self.progress.see_update();
+        self.progress.record_update();
         self.computed = None;
         if self.is_counted() {
             self.samples = 0;
             self.updated = self.stretch();
             if self.is_exhausted() {
-                self.note_update();
+                self.record_last_update();
             }
             return;
         }
         let samples = std::mem::take(&mut self.samples);
         self.progress.end_step(optimizer, now(), samples);
-        self.note_update();
+        self.record_last_update();
         self.paused = false;
         self.first_event = None;
         self.preparing = self.stretch();
@@ -232,11 +232,11 @@ impl Training {
     /// waited for it, and until here it belongs to the epoch.
     pub fn results_arrived(&mut self) {
         if self.in_fit() && self.last_update.is_some() {
-            self.note_update();
+            self.record_last_update();
         }
     }
 
-    fn note_update(&mut self) {
+    fn record_last_update(&mut self) {
         self.last_update = Some(mark_again(self.last_update));
         self.last_update_at = now();
     }
@@ -248,12 +248,12 @@ impl Training {
 
     /// Whether the optimizer belongs to the fit.
     #[must_use]
-    pub fn knows_optimizer(&self, optimizer: Address) -> bool {
+    pub fn has_optimizer(&self, optimizer: Address) -> bool {
         self.optimizers.contains(&optimizer)
     }
 
     /// The optimizer belongs to the fit from here on.
-    pub fn know_optimizer(&mut self, optimizer: Address) {
+    pub fn register_optimizer(&mut self, optimizer: Address) {
         self.optimizers.push(optimizer);
     }
 }

@@ -15,7 +15,7 @@ from types import (
 )
 from typing import Any
 
-from . import _loops
+from .. import _loops
 
 UNKNOWN: Any = object()
 
