@@ -74,7 +74,7 @@ fn become_laptime(folder: &Path, words: &str) -> laptime::Said {
 fn what_the_process_used_before_it_became_laptime_is_not_counted() {
     let folder = folder();
     // The second is measured from outside, and the third is what it knows of the second.
-    for words in ["train linear --epochs 4000 --json", "run -- sleep 0.2", "report --json"] {
+    for words in ["train linear --epochs 40000 --json", "run -- sleep 0.2", "report --json"] {
         let said = become_laptime(folder.path(), words);
         assert_eq!(said.code, Some(0), "{words}: {}", said.err);
         if !words.contains("--json") {
@@ -170,7 +170,7 @@ fn a_goal_that_is_missed_is_reported_with_the_best_and_is_no_failure() {
 #[test]
 fn a_training_that_gets_no_better_ends_and_says_so() {
     let folder = folder();
-    let said = run(folder.path(), "train linear --lr 0.9 --early-stop 3 --epochs 50");
+    let said = run(folder.path(), "train linear --lr 1.01 --early-stop 3 --epochs 50");
     assert_eq!(said.code, Some(0), "{}", said.err);
     assert!(said.out.contains(" of 50 epochs: the loss had not improved for 3 epochs"), "{}", said.out);
 }
