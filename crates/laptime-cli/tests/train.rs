@@ -18,7 +18,8 @@ fn folder() -> tempfile::TempDir {
 fn every_model_trains_closes_its_ledger_and_learns() {
     let trainings = [
         ("linear", 10),
-        ("mlp --epochs 3", 3),
+        // Long enough that being without a CPU once is not a twentieth of it.
+        ("mlp --rows 100000 --batch 512 --epochs 10", 10),
         ("cnn --epochs 2 --validate 0.2", 2),
         ("rnn --epochs 3", 3),
         ("lstm --epochs 2 --rows 400 --layers 2 --width 16", 2),
