@@ -3,6 +3,7 @@
 use super::exp::exp;
 use super::float::Float;
 use super::isa::{Instructions, vectorised};
+use super::sums::{largest, sum};
 
 /// Outputs of the widest answers that are computed in vectors of a known length.
 const WIDEST: usize = 32;
@@ -13,28 +14,18 @@ vectorised! {
         let (mut total, mut right) = (0.0, 0);
         for (outputs, target) in outputs.chunks_exact_mut(width).zip(targets) {
             let label = *target as usize;
-            let best = best(outputs);
-            total += if width <= WIDEST / 2 {
-                in_vectors::<F, I, { WIDEST / 2 }>(outputs, label, best, scale)
+            let (loss, best) = if width <= WIDEST / 2 {
+                in_vectors::<F, I, { WIDEST / 2 }>(outputs, label, scale)
             } else if width <= WIDEST {
-                in_vectors::<F, I, WIDEST>(outputs, label, best, scale)
+                in_vectors::<F, I, WIDEST>(outputs, label, scale)
             } else {
-                one_by_one::<F, I>(outputs, label, best, scale)
+                of_answer::<F, I>(outputs, label, scale)
             };
-            right += usize::from(best == label);
+            total += loss;
+            right += usize::from(best);
         }
         (total, right)
     }
-}
-
-/// The place of the largest output, of equal ones the last.
-#[inline(always)]
-fn best<F: Float>(outputs: &[F]) -> usize {
-    let mut best = 0;
-    for (at, output) in outputs.iter().enumerate() {
-        best = if *output >= outputs[best] { at } else { best };
-    }
-    best
 }
 
 /// Does it to a longer copy, whose further outputs are so small that their share is none.
@@ -42,33 +33,34 @@ fn best<F: Float>(outputs: &[F]) -> usize {
 fn in_vectors<F: Float, I: Instructions, const N: usize>(
     outputs: &mut [F],
     label: usize,
-    best: usize,
     scale: F,
-) -> f64 {
+) -> (f64, bool) {
     let mut longer = [F::LEAST; N];
     longer[..outputs.len()].copy_from_slice(outputs);
-    let loss = one_by_one::<F, I>(&mut longer, label, best, scale);
+    let found = of_answer::<F, I>(&mut longer, label, scale);
     outputs.copy_from_slice(&longer[..outputs.len()]);
-    loss
+    found
 }
 
-/// Minus the logarithm of the softmax at the label; outputs become their gradients.
+/// Minus the logarithm of the softmax at the label, and whether its output is the largest, of equal ones the last;
+/// outputs become their gradients.
 #[inline(always)]
-fn one_by_one<F: Float, I: Instructions>(outputs: &mut [F], label: usize, best: usize, scale: F) -> f64 {
-    let (most, of_label) = (outputs[best], outputs[label]);
+fn of_answer<F: Float, I: Instructions>(outputs: &mut [F], label: usize, scale: F) -> (f64, bool) {
+    let (most, of_label) = (largest(outputs), outputs[label]);
+    let mut before = 0u32;
+    for (at, output) in outputs.iter().enumerate() {
+        before += u32::from((*output > of_label) | ((*output == of_label) & (at > label)));
+    }
     for output in &mut *outputs {
         *output = exp::<F, I>(*output - most);
     }
-    let mut sum = F::ZERO;
-    for output in &*outputs {
-        sum += *output;
-    }
-    let factor = scale / sum;
+    let all = sum(outputs);
+    let factor = scale / all;
     for output in &mut *outputs {
         *output *= factor;
     }
     outputs[label] -= scale;
-    (sum.ln() - (of_label - most)).to_f64()
+    ((all.ln() - (of_label - most)).to_f64(), before == 0)
 }
 
 #[cfg(test)]

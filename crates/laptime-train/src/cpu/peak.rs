@@ -53,12 +53,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_peak_is_that_of_a_cpu_and_halves_with_twice_the_bits() {
-        for isa in Isa::available() {
-            let (single, double) = (peak_flops_per_s::<f32>(isa), peak_flops_per_s::<f64>(isa));
-            assert!((1e9..1e13).contains(&single), "{isa}: {single:.2e}");
-            // Tests share the CPU, so the bounds are wide.
-            assert!((1.2..4.0).contains(&(single / double)), "{isa}: {single:.2e} and {double:.2e}");
+    fn the_peak_is_that_of_a_cpu() {
+        // Tests share the CPU, so the bounds are wide.
+        for peak in [peak_flops_per_s::<f32>(Isa::best()), peak_flops_per_s::<f64>(Isa::best())] {
+            assert!((1e8..1e13).contains(&peak), "{peak:.2e}");
         }
     }
 }
