@@ -19,15 +19,15 @@ const FEW_ROWS: usize = 6;
 /// Numbers in a row of the widest tile.
 const WIDEST: usize = VECTORS * 16;
 
-/// Rows of a panel that are used at a time: 32 KiB of the widest, which stay in the first cache.
-const DEPTH: usize = 256;
+/// Rows of a panel that are used at a time: 16 KiB of the widest, which stay in the first cache.
+const DEPTH: usize = 128;
 
-/// Rows of the left factor that are used at a time: with [`DEPTH`] some 200 KiB, which stay in the second cache.
+/// Rows of the left factor that are used at a time: with [`DEPTH`] some 100 KiB, which stay in the second cache.
 const HEIGHT: usize = 16 * MANY_ROWS;
 
 /// Rows further apart than this are packed before they are multiplied: many would fall on the same few places of
 /// the first cache.
-pub(super) const FAR_APART: usize = 128;
+pub(super) const FAR_APART: usize = 64;
 
 /// A matrix in a slice, row after row, or turned from that.
 #[derive(Clone, Copy)]
