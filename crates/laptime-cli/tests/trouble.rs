@@ -133,7 +133,7 @@ fn a_folder_deleted_under_the_training_is_reported_and_nothing_is_missing_from_t
 #[test]
 fn a_killed_training_is_reported_to_its_last_moment() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = start(folder.path(), "train mlp --rows 50000 --epochs 1000");
+    let mut child = start(folder.path(), "train cnn --rows 2000 --epochs 1000");
     let run_folder = wait_for_log(folder.path());
     // Wait until epochs have ended, by the reports of a run that is still growing; long enough that a single
     // pause by the system between two stages is a small share.

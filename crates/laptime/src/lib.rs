@@ -33,9 +33,9 @@
 mod tracing_layer;
 
 pub use laptime_record::{
-    BatchLog, Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, ProgramStart, Recorder, RunMeta,
-    Stage, StageGuard, StageId, Status, Ticks, Track, TrackKind, TrackLog, count, enter_stage, measured, now,
-    stage, stage_id,
+    BatchLog, Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, ProgramStart, Recorder,
+    RunMeta, Stage, StageGuard, StageId, Status, Ticks, Track, TrackKind, TrackLog, count, enter_stage,
+    measured, now, stage, stage_id,
 };
 #[cfg(feature = "tracing")]
 pub use tracing_layer::TracingLayer;

@@ -36,8 +36,7 @@ fn spans(run: &std::path::Path) -> BTreeMap<String, u64> {
         _ => {}
     };
     RunReader::open(run).unwrap().poll(&mut sink).unwrap();
-    let name = |stage: laptime::StageId| {
-        stage.built_in_name().map_or_else(|| names[&stage].clone(), str::to_owned)
-    };
+    let name =
+        |stage: laptime::StageId| stage.built_in_name().map_or_else(|| names[&stage].clone(), str::to_owned);
     counts.into_iter().map(|(stage, count)| (name(stage), count)).collect()
 }

@@ -9,11 +9,12 @@ use crate::args::DemoArgs;
 use crate::failure::Failure;
 use crate::screen::Screen;
 
-/// Enough epochs for a steady state, few enough to end in seconds.
+/// Enough epochs for a steady state, of enough rows to be watched, few enough to end in seconds.
 const EPOCHS: u64 = 8;
+const ROWS: u64 = 8_000;
 
 pub(crate) fn run(began: &ProgramStart, args: &DemoArgs, screen: &Screen) -> Result<Ending, Failure> {
-    let plan = Plan { epochs: EPOCHS, validate: 0.2, ..Plan::new(ModelKind::Cnn) };
+    let plan = Plan { epochs: EPOCHS, rows: Some(ROWS), validate: 0.2, ..Plan::new(ModelKind::Cnn) };
     let session = Session { name: "demo".into(), place: &args.place, output: args.output, tensorboard: None };
     train(began, &[plan], &session, screen)
 }
