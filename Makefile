@@ -5,7 +5,7 @@
 # One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked --features laptime/tracing
 
-.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench wheels examples
 
 test: check rust-test python-test
 
@@ -70,6 +70,25 @@ python-test: $(PYTHON_STAMP) browser
 	$(VENV)/bin/maturin build --quiet --release --locked --out dist
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/laptime-*.whl
 	$(VENV)/bin/pytest --quiet python/tests
+
+# Wheels that install without Rust: Zig links them against old C libraries, for x86-64, ARM64 and musl.
+WHEELS := $(HOME)/.cache/laptime/wheels
+WHEEL_NEEDS := python/requirements-wheels.txt
+WHEEL_STAMP = $(WHEELS)/.laptime-$(shell sha256sum $(WHEEL_NEEDS) | cut -c1-16)
+MATURIN = PATH="$(WHEELS)/bin:$$PATH" maturin build --quiet --release --locked --zig --out dist/wheels
+
+$(WHEEL_STAMP): $(WHEEL_NEEDS)
+	test -x $(WHEELS)/bin/python || python3 -m venv $(WHEELS)
+	$(WHEELS)/bin/pip install --quiet --requirement $(WHEEL_NEEDS)
+	touch $@
+
+wheels: $(WHEEL_STAMP)
+	rustup --quiet target add aarch64-unknown-linux-gnu x86_64-unknown-linux-musl
+	rm -rf dist/wheels
+	$(MATURIN) --target x86_64-unknown-linux-gnu --compatibility manylinux2014
+	$(MATURIN) --target aarch64-unknown-linux-gnu --compatibility manylinux2014
+	$(MATURIN) --target x86_64-unknown-linux-musl --compatibility musllinux_1_2
+	ls -l dist/wheels
 
 # The bars, each a table.
 bench: $(PYTHON_STAMP)

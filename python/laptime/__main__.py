@@ -12,8 +12,10 @@ _TOOL_MARKS = ("pipx_metadata.json", "uv-receipt.toml")
 
 def main() -> int:
     """Runs the command line of this process."""
-    # This process is the command alone: Ctrl-C is for the command to handle, not for the interpreter.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # This process is the command alone: Ctrl-C is for the command to handle, not for the interpreter. Where it is
+    # ignored, as in the background of a script, it stays so.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     # What Python children attach their hooks with, unless they have a laptime of their own.
     os.environ["LAPTIME_PACKAGE"] = os.path.dirname(os.path.abspath(__file__))
     if not _is_tool():

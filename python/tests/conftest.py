@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,10 @@ from pathlib import Path
 # What the tests themselves record, such as a decorated function that they call, is nobody's run.
 NOBODYS = tempfile.TemporaryDirectory(prefix="laptime-tests-")
 os.environ |= {"LAPTIME_DIR": NOBODYS.name, "LAPTIME_QUIET": "1"}
+
+# Whoever runs the tests in the background of a script ignores Ctrl-C, and so would the scripts under test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import laptime
 import pytest

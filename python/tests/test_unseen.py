@@ -187,6 +187,15 @@ def test_a_script_that_is_sent(folder: Path, number: signal.Signals) -> None:
     )
 
 
+def test_a_script_that_ignores_what_its_shell_ignores(folder: Path) -> None:
+    (folder / "script.py").write_text("import signal\nprint(*map(signal.getsignal, (1, 2, 3)))\n")
+    words = [sys.executable, "script.py"]
+    ignoring = ["sh", "-c", 'trap "" HUP INT QUIT; exec "$@"', "sh"]
+    bare = run([*ignoring, *words], clean(), folder)
+    check_same(bare, run([*ignoring, LAPTIME, "run", "--", *words], clean(), folder))
+    assert bare.stdout.count("SIG_IGN") == 3
+
+
 def ended_by(number: signal.Signals, words: list[str], folder: Path) -> Ending:
     """Sends a signal to a command once it says that it is ready."""
     started = subprocess.Popen(
