@@ -188,7 +188,9 @@ def test_a_script_that_is_sent(folder: Path, number: signal.Signals) -> None:
 
 
 def test_a_script_that_ignores_what_its_shell_ignores(folder: Path) -> None:
-    (folder / "script.py").write_text("import signal\nprint(*map(signal.getsignal, (1, 2, 3)))\n")
+    (folder / "script.py").write_text(
+        "import signal\nprint([signal.getsignal(number).name for number in (1, 2, 3)])\n"
+    )
     words = [sys.executable, "script.py"]
     ignoring = ["sh", "-c", 'trap "" HUP INT QUIT; exec "$@"', "sh"]
     bare = run([*ignoring, *words], clean(), folder)
