@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 
+use crate::descriptors::close_from;
+
 /// How long its answer is waited for, milliseconds; without one, signals go on to the command as if it were
 /// not there.
 const PATIENCE_MS: i32 = 2_000;
@@ -78,7 +80,7 @@ fn wait_for_questions(questions: &File, answers: &File) -> ! {
         // Nobody may wait for a stream to end because it is open here.
         libc::dup2(questions.as_raw_fd(), libc::STDIN_FILENO);
         libc::dup2(answers.as_raw_fd(), libc::STDOUT_FILENO);
-        libc::close_range(2, libc::c_uint::MAX, 0);
+        close_from(2);
         let mut every: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut every);
         let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };

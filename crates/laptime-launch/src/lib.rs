@@ -8,6 +8,7 @@ mod apart;
 mod bystander;
 mod child;
 mod child_usage;
+mod descriptors;
 mod ending;
 mod environment;
 mod foreground;

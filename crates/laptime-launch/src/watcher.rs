@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::descriptors::close_from;
 use crate::session;
 
 /// What is sent when nothing is left to be ended.
@@ -77,7 +78,7 @@ fn watch(socket: &UnixStream) -> ! {
         libc::setsid();
         libc::prctl(libc::PR_SET_NAME, c"laptime-watcher".as_ptr());
         libc::dup2(socket.as_raw_fd(), libc::STDIN_FILENO);
-        libc::close_range(1, libc::c_uint::MAX, 0);
+        close_from(1);
         File::from_raw_fd(libc::STDIN_FILENO)
     };
     let body = || {
