@@ -95,7 +95,7 @@ impl TrainStep for Model {
 
 fn main() {
     tracing_subscriber::registry().with(TracingLayer::for_target(module_path!())).init();
-    let recorder = Recorder::start(&Options::default());
+    let recorder = Recorder::start(&Options::named("burn"));
     let device = Device::flex();
     let loader = |rows| {
         let loader = DataLoaderBuilder::new(Rows).batch_size(BATCH).shuffle(1);

@@ -29,7 +29,7 @@ impl MetricsRendererTraining for ShownLosses {
 }
 
 impl TrainingProgressLogger for ShownLosses {
-    fn start(&mut self, _epochs: usize, _first: usize, _items: Option<usize>) {}
+    fn start(&mut self, _epochs: usize, _first: usize, _items: Option<usize>, _label: Option<&str>) {}
     fn update_epoch(&mut self, epoch: usize) {
         println!("epoch {epoch}: loss {:.4}, validation {:.4}", self.training, self.validation);
     }

@@ -22,7 +22,7 @@ impl Points {
     fn generated(rows: usize, random: &mut fastrand::Rng) -> Self {
         let classes: Vec<u32> = (0..rows).map(|_| random.u32(..CLASSES as u32)).collect();
         let mut point = |class: u32| {
-            let centre = move |input| if input % CLASSES == class as usize { 0.3 } else { 0.0 };
+            let centre = move |input| if input % CLASSES == class as usize { 0.4 } else { 0.0 };
             std::array::from_fn::<f32, INPUTS, _>(|input| centre(input) + random.f32() * 2.0 - 1.0)
         };
         Self { inputs: classes.iter().flat_map(|class| point(*class)).collect(), classes }
@@ -90,7 +90,7 @@ fn accuracy(model: &Model, points: &Points) -> Result<f64> {
 }
 
 fn main() -> Result<()> {
-    let recorder = Recorder::start(&Options::default());
+    let recorder = Recorder::start(&Options::named("candle"));
     let mut random = fastrand::Rng::with_seed(1);
     let (training, validation) =
         (Points::generated(ROWS, &mut random), Points::generated(ROWS / 8, &mut random));
