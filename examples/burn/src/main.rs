@@ -24,7 +24,7 @@ use tracing_subscriber::prelude::*;
 use recorded_loader::RecordedLoader;
 use shown_losses::ShownLosses;
 
-const ROWS: usize = 32_768;
+const ROWS: usize = 131_072;
 const INPUTS: usize = 16;
 const BATCH: usize = 256;
 const EPOCHS: usize = 6;
@@ -112,7 +112,7 @@ fn main() {
         .with_metric_logger(InMemoryMetricLogger::new())
         .renderer(Box::new(ShownLosses::default()))
         .with_application_logger(None); // spans are laptime's here
-    let model = Model::new(256, &device.clone().autodiff());
+    let model = Model::new(512, &device.clone().autodiff());
     let fit = recorder.fit(FitFacts {
         label: "regression".into(),
         framework: Some("burn".into()),
@@ -122,7 +122,7 @@ fn main() {
         parameters: Some(model.num_params() as u64),
         ..FitFacts::default()
     });
-    training.launch(Learner::new(model, AdamConfig::new().init(), 1e-3));
+    training.launch(Learner::new(model, AdamConfig::new().init(), 3e-3));
     drop(fit);
     if let Some(run) = recorder.finish(Status::Finished, None).run {
         println!("run kept in {}", run.display());

@@ -6,7 +6,7 @@ use candle_core::{D, DType, Device, Result, Tensor};
 use candle_nn::{AdamW, Linear, Module, Optimizer, ParamsAdamW, VarBuilder, VarMap, linear, loss};
 use laptime::{FitFacts, Metric, Options, Recorder, Status, measured, stage};
 
-const ROWS: usize = 32_768;
+const ROWS: usize = 16_384;
 const INPUTS: usize = 32;
 const CLASSES: usize = 4;
 const BATCH: usize = 256;
