@@ -97,6 +97,7 @@ fn main() {
     tracing_subscriber::registry().with(TracingLayer::for_target(module_path!())).init();
     let recorder = Recorder::start(&Options::named("burn"));
     let device = Device::flex();
+    device.seed(1);
     let loader = |rows| {
         let loader = DataLoaderBuilder::new(Rows).batch_size(BATCH).shuffle(1);
         loader.build(InMemDataset::new(generated(rows)))
