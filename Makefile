@@ -20,6 +20,7 @@ check: fmt words python-check clippy doc direction
 
 fmt:
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check examples/*/src/main.rs
 
 clippy:
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
@@ -106,3 +107,14 @@ bench: $(PYTHON_STAMP)
 	$(VENV)/bin/python benches/python/keras_fit.py
 	$(VENV)/bin/python benches/python/profile_cost.py
 	$(VENV)/bin/python benches/python/forks.py 10000
+
+# Recorded trainings of other Rust libraries. They are packages of their own and no part of `make test`: Burn takes
+# minutes to build.
+.PHONY: examples example-burn example-candle
+examples: example-burn example-candle
+
+example-burn example-candle: example-%:
+	runs=$$(mktemp -d) && trap 'rm -rf "$$runs"' EXIT && export LAPTIME_DIR="$$runs" && \
+	cargo run --release --locked --manifest-path examples/$*/Cargo.toml && \
+	cargo run --quiet --release --locked -- report >"$$runs/report" && \
+	cat "$$runs/report" && grep --quiet ' 6 epochs ' "$$runs/report"

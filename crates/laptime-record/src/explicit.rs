@@ -58,7 +58,12 @@ pub fn fit_end(since: Option<MarkId>) {
 /// Whether a fit is open on this thread.
 #[must_use]
 pub fn fit_is_open() -> bool {
-    with_fit(|_| ()).is_some()
+    open_fit().is_some()
+}
+
+/// The number of the fit that is open on this thread.
+pub(crate) fn open_fit() -> Option<u32> {
+    with_fit(|fit| fit.number)
 }
 
 /// Whether an epoch is open on this thread.
@@ -83,6 +88,11 @@ pub fn epoch_end(since: Option<MarkId>) {
         let mark = recall(since, lane);
         with_fit(|fit| fit.end_epoch(mark));
     }
+}
+
+/// Leaves the epoch that is open on this thread before its end.
+pub(crate) fn epoch_abandon() {
+    with_fit(FitLog::abandon_epoch);
 }
 
 /// The steps that follow belong to no epoch.

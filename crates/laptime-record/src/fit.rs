@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use laptime_core::{Event, FitFacts, Metric, StageId, Ticks};
 
 use crate::clock::now;
-use crate::fit_log::{FitLog, push};
+use crate::explicit::{epoch_abandon, epoch_begin, epoch_end, fit_begin, fit_end, open_fit};
+use crate::fit_log::push;
 use crate::lane::Lane;
 use crate::stage::StageGuard;
 use crate::thread_lane::current_lane;
@@ -14,39 +15,43 @@ use crate::thread_lane::current_lane;
 /// One training, from [`Recorder::fit`](crate::Recorder::fit) to its drop, on the thread that takes the steps.
 pub struct Fit {
     lane: Option<Lane>,
-    log: Option<FitLog>,
+    number: Option<u32>,
     _not_send: PhantomData<*const ()>,
 }
 
 impl Fit {
     pub(crate) fn idle() -> Self {
-        Self { lane: None, log: None, _not_send: PhantomData }
+        Self { lane: None, number: None, _not_send: PhantomData }
     }
 
-    pub(crate) fn begin(lane: Lane, number: u32, facts: FitFacts) -> Self {
-        let log = FitLog::begin(lane, number, facts, None);
-        Self { lane: Some(lane), log: Some(log), _not_send: PhantomData }
+    pub(crate) fn begin(facts: FitFacts) -> Self {
+        Self { lane: current_lane(), number: fit_begin(facts, None), _not_send: PhantomData }
     }
 
     /// Its number within the run, from 0; `None` when nothing records.
     #[must_use]
     pub fn number(&self) -> Option<u32> {
-        self.log.as_ref().map(|log| log.number)
+        self.number
     }
 
     /// Begins the next epoch; the pass over the data ends when the guard is dropped.
     pub fn epoch(&mut self) -> Epoch<'_> {
-        if let Some(log) = &mut self.log {
-            log.begin_epoch(None);
+        if self.is_open() {
+            epoch_begin(None);
         }
         Epoch { fit: self, step_loss: Cell::new(None), abandoned: false }
+    }
+
+    /// Another fit that began on this thread has ended this one.
+    fn is_open(&self) -> bool {
+        self.number.is_some() && open_fit() == self.number
     }
 }
 
 impl Drop for Fit {
     fn drop(&mut self) {
-        if let Some(log) = &mut self.log {
-            log.end(None);
+        if self.is_open() {
+            fit_end(None);
         }
     }
 }
@@ -87,10 +92,10 @@ impl Epoch<'_> {
 
 impl Drop for Epoch<'_> {
     fn drop(&mut self) {
-        match &mut self.fit.log {
-            Some(log) if self.abandoned => log.abandon_epoch(),
-            Some(log) => log.end_epoch(None),
-            None => {}
+        match (self.fit.is_open(), self.abandoned) {
+            (true, true) => epoch_abandon(),
+            (true, false) => epoch_end(None),
+            (false, _) => {}
         }
     }
 }

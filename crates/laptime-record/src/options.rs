@@ -27,6 +27,16 @@ pub struct Options {
 }
 
 impl Options {
+    /// The defaults, and a name that reports give the run.
+    ///
+    /// ```
+    /// assert_eq!(laptime_record::Options::named("my model").meta.name, "my model");
+    /// ```
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { meta: RunMeta { name: name.into(), ..RunMeta::default() }, ..Self::default() }
+    }
+
     pub(crate) fn began_at(&self) -> Option<&Anchor> {
         self.began.as_ref().map(ProgramStart::anchor)
     }

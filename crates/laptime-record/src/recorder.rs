@@ -11,7 +11,6 @@ use laptime_store::{LogName, LogWriter, Unsaved};
 use crate::active::{Shared, put_off};
 use crate::fit::Fit;
 use crate::options::Options;
-use crate::thread_lane::current_lane;
 
 /// How long `finish` waits for the flusher: a stuck disk must not hang the end of a training.
 pub const FINISH_PATIENCE: Duration = Duration::from_secs(2);
@@ -75,11 +74,12 @@ impl Recorder {
         self.run.as_ref().err()
     }
 
-    /// Begins a fit on this thread; it ends when the guard is dropped.
+    /// Begins a fit on this thread; it ends when the guard is dropped, or when another begins here.
+    ///
+    /// Its epochs are those of [`Fit::epoch`]; of a loop that belongs to a library, the passes that a
+    /// [`BatchLog`](crate::BatchLog) on this thread reports.
     pub fn fit(&self, facts: FitFacts) -> Fit {
-        let Some(shared) = self.shared else { return Fit::idle() };
-        let Some(lane) = current_lane() else { return Fit::idle() };
-        Fit::begin(lane, shared.next_fit(&facts), facts)
+        if self.shared.is_some() { Fit::begin(facts) } else { Fit::idle() }
     }
 
     /// Ends recording: drains every lane, says how the run ended, and hands over what is left.

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laptime_core::{Event, Gauge, LaneState, Record, StageId, Status, Ticks, Track, TrackKind, Trouble};
 use laptime_record::{
-    FitFacts, Metric, Options, Recorder, count, enter_stage, measured, now, stage, stage_id,
+    BatchLog, FitFacts, Metric, Options, Recorder, count, enter_stage, measured, now, stage, stage_id,
 };
 use laptime_store::{LogName, RunReader, Unsaved};
 
@@ -535,4 +535,58 @@ fn a_track_that_outlives_its_recorder_is_silent() {
     let next = again.finish(Status::Finished, None).run.unwrap();
     assert_eq!(spans(&read(&run)).get(&StageId::FORWARD), None);
     assert_eq!(spans(&read(&next)).get(&StageId::FORWARD), None);
+}
+
+/// A pass over two batches of a library that runs the loop itself.
+fn pass_of_a_library() {
+    let mut log = BatchLog::default();
+    for samples in [8, 4] {
+        log.request();
+        log.arrived(samples);
+    }
+    log.request();
+    log.ran_out();
+}
+
+#[test]
+fn the_passes_of_a_library_are_epochs_of_the_fit_that_is_open() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    let fit = recorder.fit(FitFacts { label: "of a library".into(), ..FitFacts::default() });
+    for _ in 0..2 {
+        pass_of_a_library();
+        let _evaluate = stage!("evaluate");
+        pass_of_a_library();
+    }
+    drop(fit);
+    let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
+    assert_eq!(mark_names(&records), ["fit", "epoch", "epoch end", "epoch", "epoch end", "fit end"]);
+    let samples = |record: &Record| match record {
+        Record::Event { event: Event::Step { samples, .. }, .. } => Some(*samples),
+        _ => None,
+    };
+    assert_eq!(records.iter().filter_map(samples).collect::<Vec<_>>(), [8, 4, 8, 4]);
+}
+
+#[test]
+fn a_fit_ends_where_another_begins() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&options(folder.path()));
+    let mut first = recorder.fit(FitFacts::default());
+    let mut second = recorder.fit(FitFacts::default());
+    drop(first.epoch());
+    drop(second.epoch());
+    drop(first);
+    drop(second.epoch());
+    drop(second);
+    let records = read(&recorder.finish(Status::Finished, None).run.unwrap());
+    let second = ["fit", "epoch", "epoch end", "epoch", "epoch end", "fit end"];
+    assert_eq!(mark_names(&records), [&["fit", "fit end"][..], &second].concat());
+}
+
+/// The names of the marks, in their order.
+fn mark_names(records: &[Record]) -> Vec<&'static str> {
+    marks_of(records).into_iter().map(|(name, _)| name).collect()
 }
