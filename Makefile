@@ -5,7 +5,7 @@
 # One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked --features laptime/tracing
 
-.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench wheels examples
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench wheels
 
 test: check rust-test python-test
 
