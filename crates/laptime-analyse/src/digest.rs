@@ -3,6 +3,7 @@
 use laptime_core::{ProfileRecord, Record, RunMeta, Status};
 
 use crate::death::{counts, deaths};
+use crate::device_ledger::device_ledger;
 use crate::epoch_stream::EpochStream;
 use crate::law;
 use crate::loading::loading;
@@ -13,7 +14,7 @@ use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary,
 use crate::start_up::start_up;
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
-use crate::track::{device_ledger, tracks};
+use crate::track::tracks;
 use crate::trainers::{trainers, trainers_together};
 use crate::utc::rfc3339;
 use crate::verdict;

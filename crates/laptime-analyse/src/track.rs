@@ -5,7 +5,7 @@ use laptime_core::{StageId, Ticks, TrackKind};
 use crate::lane::Lane;
 use crate::ledger::{BACKGROUND, rows};
 use crate::process::Process;
-use crate::report::{DeviceRow, TrackSummary};
+use crate::report::TrackSummary;
 
 /// What a track's ledger calls the time that no stage claims.
 pub(crate) const IDLE: &str = "idle";
@@ -37,22 +37,6 @@ pub(crate) fn track(lane: &Lane, process: &Process) -> Option<TrackSummary> {
     let wall_s = timebase.seconds(end.since(started));
     let (kind, name) = (lane.track.kind, lane.track.name.clone());
     busy.then_some(TrackSummary { kind, name, wall_s, ledger })
-}
-
-/// The ledgers of all devices; `None` where none was recorded.
-pub(crate) fn device_ledger(tracks: &[TrackSummary]) -> Option<Vec<DeviceRow>> {
-    let devices = tracks.iter().filter(|track| track.kind == TrackKind::Device);
-    let rows: Vec<DeviceRow> = devices.flat_map(device_rows).collect();
-    (!rows.is_empty()).then_some(rows)
-}
-
-fn device_rows(track: &TrackSummary) -> impl Iterator<Item = DeviceRow> {
-    track.ledger.iter().map(|row| DeviceRow {
-        device: track.name.clone(),
-        row: row.stage.clone(),
-        seconds: row.seconds,
-        share: row.share,
-    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! Verdict: what limits the steps, in one sentence with numbers, and what else the facts say.
 
+mod limit;
+
 use laptime_core::units::{duration, percent};
 use laptime_core::{StageId, Timebase, Trouble};
 
+use self::limit::{Limit, late_half_width};
 use crate::around::around;
 use crate::compiled::compiled;
 use crate::contention::Contention;
 use crate::discarded::discarded_gradients;
 use crate::fit_name::fit_name;
-use crate::limit::{Limit, late_half_width};
 use crate::machine::{clock_fell, heat, stolen, swapping, throttled};
 use crate::process::Process;
 use crate::report::{Finding, FitSummary, Report, Warning};

@@ -75,7 +75,7 @@ fn become_laptime(folder: &Path, words: &str) -> laptime::Said {
 fn what_the_process_used_before_it_became_laptime_is_not_counted() {
     let folder = folder();
     // The second is measured from outside, and the third is what it knows of the second.
-    for words in ["train linear --epochs 40000 --json", "run -- sleep 0.2", "report --json"] {
+    for words in ["train cnn --rows 1000 --epochs 20 --json", "run -- sleep 0.2", "report --json"] {
         let said = become_laptime(folder.path(), words);
         assert_eq!(said.code, Some(0), "{words}: {}", said.err);
         if !words.contains("--json") {
@@ -92,10 +92,10 @@ fn what_the_process_used_before_it_became_laptime_is_not_counted() {
 #[test]
 fn several_sizes_train_in_one_run() {
     let folder = folder();
-    let report = json(&run(folder.path(), "train mlp --rows 500,1000,2000 --epochs 3 --json"));
+    let report = json(&run(folder.path(), "train cnn --rows 100,400,1600 --epochs 3 --json"));
     let rows: Vec<_> =
         report["fits"].as_array().unwrap().iter().map(|fit| fit["rows"].as_u64().unwrap()).collect();
-    assert_eq!(rows, [500, 1000, 2000]);
+    assert_eq!(rows, [100, 400, 1600]);
     assert_eq!(report["law"]["x"], "rows");
     assert!(report["law"]["slope"]["mean"].as_f64().unwrap() > 0.0);
 }

@@ -88,9 +88,9 @@ def _attach_callbacks() -> None:
 def _attach_loops() -> None:
     """Loops that a script writes itself; without `laptime run` only `fit` is recorded."""
     if _records_all:
-        from . import loop
+        from . import custom_loop
 
-        loop.attach()
+        custom_loop.attach()
 
 
 # Fits.

@@ -4,10 +4,10 @@
 //! repeats and not steps, because a machine varies from moment to moment more than from step to step.
 
 mod axis;
-mod best;
 mod candidate;
 mod choice;
 mod coefficient;
+mod fastest;
 mod law;
 mod least_squares;
 mod model;
@@ -18,8 +18,8 @@ mod sentence;
 mod settings;
 
 pub use axis::Axis;
-pub use best::Best;
 pub use coefficient::{Coefficient, Unit};
+pub use fastest::Best;
 pub use law::{Certainty, Prediction, ScalingLaw};
 pub use model::Model;
 pub use points::{Block, Point};

@@ -1,4 +1,4 @@
-//! Best: the fastest value of an axis, and the smallest that is almost as fast.
+//! Fastest: the value of an axis with the most samples a second, and the smallest that is almost as fast.
 
 use laptime_core::Estimate;
 use serde::Serialize;
