@@ -10,9 +10,10 @@ use laptime_store::{Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES};
 
 use crate::moment::{BACKGROUNDS, Moment};
 
-/// Places in the ring that spans leave free for marks: an epoch must not get lost among its spans.
-const RESERVED_FOR_MARKS: u64 = 1024;
-const SPAN_CAPACITY: u64 = RING_ENTRIES as u64 - RESERVED_FOR_MARKS;
+/// Places in the ring that spans leave free for steps and marks: an epoch must not get lost among its spans.
+const SPAN_CAPACITY: u64 = RING_ENTRIES as u64 - 1024;
+/// Steps and their counts leave as many free for marks: steps of microseconds fill the ring before it is drained.
+const STEP_CAPACITY: u64 = RING_ENTRIES as u64 - 512;
 /// The flusher is woken each time this many events have come since it last drained.
 const WAKE_AT: u64 = RING_ENTRIES as u64 / 2;
 
@@ -334,12 +335,16 @@ impl Lane {
     /// Puts a step on record.
     #[inline]
     pub(crate) fn push_step(self, start: Ticks, end: Ticks, samples: u32) -> Pushed {
-        self.push(Entry::step(start, end, samples, None), RING_ENTRIES as u64)
+        self.push(Entry::step(start, end, samples, None), STEP_CAPACITY)
     }
 
-    /// Puts a mark, a step or a count on record; these may use the last places of the ring.
+    /// Puts a mark, a step or a count on record; marks and their totals may use the last places of the ring.
     pub(crate) fn push_event(self, event: &Event) -> Pushed {
-        self.push(Entry::from_event(event), RING_ENTRIES as u64)
+        let capacity = match event {
+            Event::Step { .. } | Event::Count { .. } => STEP_CAPACITY,
+            _ => RING_ENTRIES as u64,
+        };
+        self.push(Entry::from_event(event), capacity)
     }
 
     #[inline]

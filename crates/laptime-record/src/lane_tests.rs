@@ -282,3 +282,16 @@ proptest! {
         prop_assert_eq!(booked, 2_000);
     }
 }
+
+#[test]
+fn steps_that_fill_the_ring_leave_places_for_marks() {
+    let lane = lane();
+    for _ in 0..2 * RING_ENTRIES {
+        let _ = lane.push_step(BEGAN, BEGAN, 1);
+        let _ = lane.push_event(&Event::Step { start: BEGAN, end: BEGAN, samples: 1, loss: None });
+    }
+    let dropped = lane.0.state(BEGAN).dropped;
+    let _ = lane.push_event(&Event::EpochEnd { epoch: 0, at: BEGAN });
+    assert_eq!(lane.0.state(BEGAN).dropped, dropped);
+    assert!(lane.0.events_from(0).1.contains(&Event::EpochEnd { epoch: 0, at: BEGAN }));
+}
