@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{LaneState, StageId, Ticks, Track};
+use laptime_core::{DeviceFacts, LaneState, StageId, Ticks, Track};
 
 use crate::histogram::Histogram;
 use crate::totals::Totals;
@@ -64,6 +64,8 @@ pub(crate) struct Lane {
     pub(crate) wait: Ticks,
     /// Tokens trained on since the newest step ended.
     pub(crate) tokens: u64,
+    /// The device whose track it is.
+    pub(crate) device: Option<DeviceFacts>,
 }
 
 impl Lane {

@@ -66,6 +66,7 @@ impl Process {
             Record::Process(facts) => self.facts = facts.clone(),
             Record::Stage { stage, name } => self.names.learn(*stage, name),
             Record::Track { lane, track, started } => self.take_track(*lane, track, *started),
+            Record::Device { lane, facts } => self.lane(*lane).device = Some(facts.clone()),
             Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().learn(facts),
             Record::Import { name, length } => self.imports.take(name, *length),
             Record::Event { lane, event } => self.take_event(*lane, event),
@@ -171,6 +172,7 @@ impl Process {
             }
             Event::Step { start, end, samples, loss } => self.take_step(number, (start, end), samples, loss),
             Event::Cut { at } => self.take_cut(number, at),
+            Event::Boundary { .. } => {}
             Event::Total(total) => self.lane(number).recorded.set(total),
             Event::Count { counter, amount, .. } => {
                 self.gauges.count(counter, amount);

@@ -17,16 +17,25 @@ pub enum Counter {
     BetweenRanksBytes = 3,
     /// Tokens trained on, where the input shows them.
     Tokens = 4,
+    /// Of the bytes copied from the host to a device, those from memory that is not pinned.
+    PageableBytes = 5,
+    /// Of the bytes copied from the host to a device, those that the host waited for.
+    BlockingBytes = 6,
+    /// Bytes copied from a device to the host.
+    DeviceToHostBytes = 7,
 }
 
 impl Counter {
     /// Every counter, at the index that is its number.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::FileReadBytes,
         Self::BatchBytes,
         Self::HostToDeviceBytes,
         Self::BetweenRanksBytes,
         Self::Tokens,
+        Self::PageableBytes,
+        Self::BlockingBytes,
+        Self::DeviceToHostBytes,
     ];
 
     /// The counter with this number; `None` for one from a newer version.
@@ -38,8 +47,16 @@ impl Counter {
     /// The counter with this name, as reports write it.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        const NAMES: [&str; 5] =
-            ["file_read_bytes", "batch_bytes", "host_to_device_bytes", "between_ranks_bytes", "tokens"];
+        const NAMES: [&str; 8] = [
+            "file_read_bytes",
+            "batch_bytes",
+            "host_to_device_bytes",
+            "between_ranks_bytes",
+            "tokens",
+            "pageable_bytes",
+            "blocking_bytes",
+            "device_to_host_bytes",
+        ];
         NAMES.iter().position(|known| *known == name).map(|at| Self::ALL[at])
     }
 }

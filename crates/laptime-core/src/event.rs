@@ -70,6 +70,21 @@ pub enum Event {
         /// When.
         at: Ticks,
     },
+    /// On a device's track: the device has done all that one of its streams was given until `host`.
+    ///
+    /// What lies between two boundaries of a stream is the work launched between their host times, and waiting
+    /// for it.
+    Boundary {
+        /// Which stream, numbered within the device in the order they were seen; 0 is the first one.
+        stream: u16,
+        /// What the host launches work for from here on; [`StageId::UNACCOUNTED`] when that is not looked at
+        /// until the next boundary.
+        stage: StageId,
+        /// When the host passed.
+        host: Ticks,
+        /// When the device did, by the host's clock.
+        done: Ticks,
+    },
     /// Something was counted.
     Count {
         /// What.
@@ -79,7 +94,7 @@ pub enum Event {
         /// How much came on top.
         amount: u64,
     },
-    /// The training reported a metric.
+    /// The training reported a metric. On a device's track: the loss of the step that was under way at `at`.
     Measured {
         /// What was measured.
         metric: Metric,
@@ -95,7 +110,7 @@ impl Event {
     #[must_use]
     pub fn instant(&self) -> Option<Ticks> {
         match *self {
-            Self::Span { end, .. } | Self::Step { end, .. } => Some(end),
+            Self::Span { end, .. } | Self::Step { end, .. } | Self::Boundary { done: end, .. } => Some(end),
             Self::FitBegin { at, .. }
             | Self::FitEnd { at, .. }
             | Self::EpochBegin { at, .. }

@@ -58,6 +58,9 @@ pub struct FitFacts {
     /// Backward passes so far whose gradients were cleared before an update used them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discarded_gradients: Option<u64>,
+    /// The most memory that the framework had taken on the device, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_device_bytes: Option<u64>,
     /// The remaining settings by name, such as `optimizer`, `lr` or `width`.
     pub settings: BTreeMap<String, String>,
 }
@@ -100,6 +103,7 @@ impl FitFacts {
         self.patience = newer.patience.or(self.patience);
         self.updates = newer.updates.or(self.updates);
         self.discarded_gradients = newer.discarded_gradients.or(self.discarded_gradients);
+        self.peak_device_bytes = newer.peak_device_bytes.max(self.peak_device_bytes);
         self.settings.extend(newer.settings);
         self.read_settings();
     }

@@ -58,11 +58,41 @@ pub enum Gauge {
     MachineStolenNs = 21,
     /// CPUs of the machine, whether or not the process may use them. Not a count.
     MachineCpus = 22,
+    /// Time some kernel ran on the device, nanoseconds.
+    DeviceBusyNs = 23,
+    /// Time its multiprocessors were busy, as their mean, nanoseconds.
+    DeviceCoresNs = 24,
+    /// Time its tensor cores were busy, as their mean, nanoseconds.
+    DeviceTensorNs = 25,
+    /// Time its memory was read or written at the full rate, nanoseconds.
+    DeviceMemoryBusNs = 26,
+    /// Memory of the device that is taken, by anyone, bytes. Not a count.
+    DeviceMemoryBytes = 27,
+    /// Memory of the device, bytes. Not a count.
+    DeviceMemoryTotalBytes = 28,
+    /// Clock of its multiprocessors, MHz. Not a count.
+    DeviceClockMhz = 29,
+    /// The highest clock they may have, MHz. Not a count.
+    DeviceHighestClockMhz = 30,
+    /// What it draws, milliwatts. Not a count.
+    DevicePowerMilliwatts = 31,
+    /// What it may draw, milliwatts. Not a count.
+    DevicePowerLimitMilliwatts = 32,
+    /// Its temperature, thousandths of a degree Celsius. Not a count.
+    DeviceMilliCelsius = 33,
+    /// Why its clock is lowered, as NVML's bits. Not a count.
+    DeviceClockReasons = 34,
+    /// Bytes it received over PCIe.
+    DeviceReceivedBytes = 35,
+    /// Bytes it sent over PCIe.
+    DeviceSentBytes = 36,
+    /// Time over which the device's readings were taken, nanoseconds: what its other times are shares of.
+    DeviceUsedNs = 37,
 }
 
 impl Gauge {
     /// Every gauge, at the index that is its number.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 38] = [
         Self::CpuUserNs,
         Self::CpuSystemNs,
         Self::VoluntarySwitches,
@@ -86,6 +116,21 @@ impl Gauge {
         Self::MachineBusyNs,
         Self::MachineStolenNs,
         Self::MachineCpus,
+        Self::DeviceBusyNs,
+        Self::DeviceCoresNs,
+        Self::DeviceTensorNs,
+        Self::DeviceMemoryBusNs,
+        Self::DeviceMemoryBytes,
+        Self::DeviceMemoryTotalBytes,
+        Self::DeviceClockMhz,
+        Self::DeviceHighestClockMhz,
+        Self::DevicePowerMilliwatts,
+        Self::DevicePowerLimitMilliwatts,
+        Self::DeviceMilliCelsius,
+        Self::DeviceClockReasons,
+        Self::DeviceReceivedBytes,
+        Self::DeviceSentBytes,
+        Self::DeviceUsedNs,
     ];
 
     /// The gauge with this number; `None` for one from a newer version.

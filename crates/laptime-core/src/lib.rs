@@ -35,4 +35,4 @@ pub use run::{Closing, Machine, RunMeta, Status, Trouble};
 pub use stage::{BUILT_IN_STAGES, FIRST_USER_STAGE, MAX_STAGES, StageId};
 pub use text::display_name;
 pub use time::{Anchor, Ticks, Timebase};
-pub use track::{Track, TrackKind};
+pub use track::{DeviceFacts, Track, TrackKind};

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Anchor, Closing, Event, FitFacts, LaneState, Sample, StageId, Status, Ticks, Track, Trouble};
+use crate::{
+    Anchor, Closing, DeviceFacts, Event, FitFacts, LaneState, Sample, StageId, Status, Ticks, Track, Trouble,
+};
 
 /// One entry of a process' log.
 ///
@@ -27,6 +29,13 @@ pub enum Record {
         track: Track,
         /// When.
         started: Ticks,
+    },
+    /// A device that trains.
+    Device {
+        /// The lane of its track.
+        lane: u32,
+        /// What it is.
+        facts: DeviceFacts,
     },
     /// What is known of a fit; comes before the fit begins, and again when more is known.
     Fit {

@@ -129,6 +129,11 @@ pub enum Trouble {
         /// Why.
         because: String,
     },
+    /// Times of a device could not be taken, or no longer: its times are the host's.
+    DeviceTimesOff {
+        /// Why.
+        because: String,
+    },
     /// A thread was not recorded because all lanes were taken.
     ThreadsNotRecorded {
         /// How many.

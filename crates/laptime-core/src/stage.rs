@@ -13,7 +13,7 @@ pub const MAX_STAGES: u16 = 256;
 pub const FIRST_USER_STAGE: u16 = 32;
 
 /// The names of the built-in stages, each at the index that is its number; logs hold the numbers, so none ever moves.
-pub const BUILT_IN_STAGES: [&str; 19] = [
+pub const BUILT_IN_STAGES: [&str; 20] = [
     "unaccounted",
     "start_up",
     "data_wait",
@@ -33,6 +33,7 @@ pub const BUILT_IN_STAGES: [&str; 19] = [
     "imports",
     "callbacks",
     "after_update",
+    "device_wait",
 ];
 
 impl StageId {
@@ -75,6 +76,8 @@ impl StageId {
     /// From an update, or a backward pass without one, to the request for the next batch: logging, metrics,
     /// progress bars.
     pub const AFTER_UPDATE: Self = Self(18);
+    /// The host blocked until a device has done what it was given.
+    pub const DEVICE_WAIT: Self = Self(19);
 
     /// The number of a built-in stage with this name.
     #[must_use]
@@ -122,6 +125,7 @@ mod tests {
             (StageId::IMPORTS, "imports"),
             (StageId::CALLBACKS, "callbacks"),
             (StageId::AFTER_UPDATE, "after_update"),
+            (StageId::DEVICE_WAIT, "device_wait"),
         ];
         for (stage, name) in pairs {
             assert_eq!(StageId::built_in(name), Some(stage));

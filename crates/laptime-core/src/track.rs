@@ -46,6 +46,20 @@ impl Track {
     }
 }
 
+/// What is known of a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeviceFacts {
+    /// What its maker calls it.
+    pub name: String,
+    /// Its memory, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// The version of its driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,6 +17,7 @@ mod kind {
     pub(super) const COUNT: u64 = 8;
     pub(super) const MEASURED: u64 = 9;
     pub(super) const CUT: u64 = 10;
+    pub(super) const BOUNDARY: u64 = 11;
 }
 
 /// Word 0 of an entry: kind in bits 0-7, a flag in bit 8, an id in bits 16-31, a number above.
@@ -53,6 +54,9 @@ impl Entry {
             Event::EpochBegin { epoch, at } => Self([word(kind::EPOCH_BEGIN, false, 0, epoch), at.0, 0, 0]),
             Event::EpochEnd { epoch, at } => Self([word(kind::EPOCH_END, false, 0, epoch), at.0, 0, 0]),
             Event::Cut { at } => Self([word(kind::CUT, false, 0, 0), at.0, 0, 0]),
+            Event::Boundary { stream, stage, host, done } => {
+                Self([word(kind::BOUNDARY, false, stage.0, u32::from(stream)), host.0, done.0, 0])
+            }
             Event::Total(total) => {
                 Self([word(kind::TOTAL, false, total.stage.0, 0), total.own.0, total.count, 0])
             }
@@ -90,6 +94,12 @@ impl Entry {
             kind::EPOCH_BEGIN => Event::EpochBegin { epoch: number, at },
             kind::EPOCH_END => Event::EpochEnd { epoch: number, at },
             kind::CUT => Event::Cut { at },
+            kind::BOUNDARY => Event::Boundary {
+                stream: u16::try_from(number).ok()?,
+                stage: StageId(id),
+                host: at,
+                done: Ticks(second),
+            },
             kind::TOTAL => Event::Total(StageTotal { stage: StageId(id), own: at, count: second }),
             kind::COUNT => Event::Count { counter: Counter::from_number(id)?, at, amount: second },
             kind::MEASURED => {

@@ -19,6 +19,7 @@ mod tag {
     /// From here on an event says how long it is, so that a reader can pass over those it does not know.
     pub(super) const FIRST_SIZED: u8 = 16;
     pub(super) const CUT: u8 = 16;
+    pub(super) const BOUNDARY: u8 = 17;
 }
 
 /// Appends the count, the base time and the events.
@@ -55,6 +56,12 @@ fn encode_event(out: &mut Vec<u8>, event: &Event, time: &mut u64) {
         Event::EpochBegin { epoch, at } => put_mark(out, time, tag::EPOCH_BEGIN, epoch, at),
         Event::EpochEnd { epoch, at } => put_mark(out, time, tag::EPOCH_END, epoch, at),
         Event::Cut { at } => put_sized(out, tag::CUT, |fields| put_delta(fields, *time, at.0)),
+        Event::Boundary { stream, stage, host, done } => put_sized(out, tag::BOUNDARY, |fields| {
+            put_delta(fields, *time, done.0);
+            put_delta(fields, done.0, host.0);
+            put_varint(fields, u64::from(stage.0));
+            put_varint(fields, u64::from(stream));
+        }),
         Event::Total(total) => {
             out.push(tag::TOTAL);
             put_varint(out, u64::from(total.stage.0));
@@ -154,6 +161,15 @@ fn decode_sized(tag: u8, bytes: &mut Bytes<'_>, time: u64) -> Option<Option<Even
     Some(match tag {
         // The time of an event that others pass over must not move theirs.
         tag::CUT => Some(Event::Cut { at: Ticks(fields.delta(time)?) }),
+        tag::BOUNDARY => {
+            let done = fields.delta(time)?;
+            Some(Event::Boundary {
+                host: Ticks(fields.delta(done)?),
+                done: Ticks(done),
+                stage: StageId(fields.varint_as()?),
+                stream: fields.varint_as()?,
+            })
+        }
         _ => None,
     })
 }
@@ -204,7 +220,15 @@ pub(crate) mod tests {
                 StageTotal { stage: StageId(stage), own: Ticks(own), count }
             )),
             time.clone().prop_map(|at| Event::Cut { at: Ticks(at) }),
-            (0..5_u16, time.clone(), any::<u64>()).prop_map(|(number, at, amount)| Event::Count {
+            (any::<u16>(), any::<u16>(), time.clone(), time.clone()).prop_map(
+                |(stream, stage, host, done)| Event::Boundary {
+                    stream,
+                    stage: StageId(stage),
+                    host: Ticks(host),
+                    done: Ticks(done),
+                }
+            ),
+            (0..8_u16, time.clone(), any::<u64>()).prop_map(|(number, at, amount)| Event::Count {
                 counter: Counter::from_number(number).unwrap(),
                 at: Ticks(at),
                 amount

@@ -1,7 +1,7 @@
-//! The log's bytes, version 3. This comment is the specification.
+//! The log's bytes, version 4. This comment is the specification.
 //!
-//! Version 1 had no `import` records and no sized events, version 2 no `track` records; everything else is as it
-//! was.
+//! Version 1 had no `import` records and no sized events, version 2 no `track` records, version 3 no `device`
+//! records and no `boundary` events; everything else is as it was.
 //!
 //! A process writes segments `LOG.SSSSSS.ltlog` (segment number from 1) into the run's directory. LOG is
 //! `rank-RRRRR` for the process that made the run, `rank-RRRRR-PID-START-N` for one that joined it (process
@@ -13,7 +13,7 @@
 //! ```text
 //! block   offset size
 //!         0      8    magic 89 4C 54 4C 4F 47 0D 0A ("\x89LTLOG\r\n")
-//!         8      2    version, 3
+//!         8      2    version, 4
 //!         10     2    kind: 0 written by the process, 1 salvaged from its ring
 //!         12     4    length of the payload in bytes, at most 65,536
 //!         16     4    rank
@@ -47,6 +47,7 @@
 //! 10    closed    varint at, JSON of Closing
 //! 11    import    varint length in ticks, text name
 //! 12    track     varint lane, varint kind, varint started, text name; a thread has a record of type 3
+//! 13    device    varint lane, JSON of DeviceFacts
 //! 32-47           reserved for coarsened history of long runs
 //! ```
 //! An event is a tag byte and its fields; `time` is a delta to the time before it in the same record
@@ -68,6 +69,7 @@
 //! 9     count         varint counter, time, varint amount
 //! 10    measured      varint metric, time, value as 8 bytes f64
 //! 16    cut           time
+//! 17    boundary      time done, host time as a delta to it, varint stage, varint stream
 //! ```
 //! A short last block is how a growing file ends, not damage. A block whose header or payload fails its
 //! CRC is skipped by searching for the next magic, and costs that block alone.
@@ -82,7 +84,7 @@ use crate::events::{decode_events, encode_events};
 /// The first bytes of every block.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89LTLOG\r\n";
 /// The version this build writes, and the newest it reads.
-pub const LOG_VERSION: u16 = 3;
+pub const LOG_VERSION: u16 = 4;
 /// Bytes before a block's payload.
 pub(crate) const HEADER_BYTES: usize = 56;
 /// The most a payload may have; checked before anything is believed.
@@ -101,6 +103,7 @@ mod kind {
     pub(super) const CLOSED: u8 = 10;
     pub(super) const IMPORT: u8 = 11;
     pub(super) const TRACK: u8 = 12;
+    pub(super) const DEVICE: u8 = 13;
 }
 
 /// Events of one lane, numbered without a gap.
@@ -138,6 +141,10 @@ pub(crate) fn encode_record(out: &mut Vec<u8>, record: &Record) -> Option<()> {
             put_varint(&mut body, started.0);
             put_text(&mut body, &track.name);
             kind
+        }
+        Record::Device { lane, facts } => {
+            put_varint(&mut body, u64::from(*lane));
+            json(&mut body, facts).map(|()| kind::DEVICE)?
         }
         Record::Fit { fit, facts } => {
             put_varint(&mut body, u64::from(*fit));
@@ -249,6 +256,10 @@ fn decode_record(kind: u8, body: &[u8]) -> Option<Decoded> {
             let (lane, kind) = (bytes.varint_as()?, TrackKind::from_number(bytes.varint_as()?)?);
             let started = Ticks(bytes.varint()?);
             Record::Track { lane, started, track: Track { kind, name: bytes.text()? } }
+        }
+        kind::DEVICE => {
+            let lane = bytes.varint_as()?;
+            Record::Device { lane, facts: serde_json::from_slice(bytes.rest()).ok()? }
         }
         kind::FIT => {
             Record::Fit { fit: bytes.varint_as()?, facts: serde_json::from_slice(bytes.rest()).ok()? }

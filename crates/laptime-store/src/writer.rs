@@ -137,7 +137,7 @@ impl LogWriter {
 
     fn remember_for_heads(&mut self, record: &Record) {
         match record {
-            Record::Process(_) | Record::Stage { .. } | Record::Track { .. } => {
+            Record::Process(_) | Record::Stage { .. } | Record::Track { .. } | Record::Device { .. } => {
                 self.head.push(record.clone());
             }
             Record::Fit { fit, .. } => {

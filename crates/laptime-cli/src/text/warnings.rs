@@ -59,6 +59,9 @@ fn trouble_text(trouble: &Trouble) -> String {
         Trouble::HookOff { hook, because } => {
             format!("the hook of {} is off ({}); what it records is missing", shown(hook), shown(because))
         }
+        Trouble::DeviceTimesOff { because } => {
+            format!("times of the device could not be taken ({}); all times are the host's", shown(because))
+        }
         Trouble::ThreadsNotRecorded { threads } => {
             format!(
                 "{} not recorded because all lanes were taken; their stages are missing",

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use laptime_core::{
-    Anchor, Closing, Counter, Event, FitFacts, Gauge, LaneState, Metric, OpenStage, ProcessFacts, Record,
-    RunMeta, Sample, StageId, StageTotal, Status, Ticks, Track, TrackKind, Trouble,
+    Anchor, Closing, Counter, DeviceFacts, Event, FitFacts, Gauge, LaneState, Metric, OpenStage,
+    ProcessFacts, Record, RunMeta, Sample, StageId, StageTotal, Status, Ticks, Track, TrackKind, Trouble,
 };
 use laptime_store::{LogWriter, RealDisk, RunReader};
 
@@ -125,12 +125,29 @@ fn records_of_version_3() -> Vec<Record> {
     (1..).zip(kinds).map(track).collect()
 }
 
+/// What version 4 has that version 3 had not.
+fn records_of_version_4() -> Vec<Record> {
+    let memory_bytes = Some(150_754_820_096);
+    let facts = DeviceFacts { name: "NVIDIA H200".into(), memory_bytes, driver: Some("580.159.04".into()) };
+    vec![Record::Device { lane: 1, facts }]
+}
+
+fn events_of_version_4() -> Vec<Event> {
+    let boundary =
+        |stage, host, done| Event::Boundary { stream: 0, stage, host: Ticks(host), done: Ticks(done) };
+    vec![
+        boundary(StageId::FORWARD, 3_150, 3_160),
+        boundary(StageId::DEVICE_WAIT, 3_500, 4_900),
+        Event::Measured { metric: Metric::Loss, at: Ticks(3_400), value: 0.75 },
+    ]
+}
+
 pub(crate) fn closed() -> Record {
     let closing = Closing { status: Status::Finished, message: None, spans: 3, span_cost_ns: 19.5 };
     Record::Closed { at: Ticks(9_500), closing }
 }
 
-/// Writes the story into a run's folder: six blocks.
+/// Writes the story into a run's folder: seven blocks.
 pub(crate) fn write(run: &Path) {
     let meta = RunMeta { id: "20260922T002640Z-0badcafe".into(), name: "story".into(), ..RunMeta::default() };
     std::fs::create_dir_all(run).unwrap();
@@ -149,13 +166,26 @@ pub(crate) fn write(run: &Path) {
     writer.flush(&anchor(5));
     records_of_version_3().iter().for_each(|record| writer.put(record));
     writer.flush(&anchor(6));
-    writer.put(&closed());
+    records_of_version_4().iter().for_each(|record| writer.put(record));
+    writer.put_events(1, 0, &events_of_version_4());
     writer.flush(&anchor(7));
+    writer.put(&closed());
+    writer.flush(&anchor(8));
     assert!(writer.into_unsaved().is_none());
 }
 
 /// Everything the story's log says, in order.
 pub(crate) fn expected() -> Vec<Record> {
+    let mut all = expected_of_version_3();
+    let closed = all.pop();
+    all.extend(records_of_version_4());
+    all.extend(events_of_version_4().into_iter().map(|event| Record::Event { lane: 1, event }));
+    all.extend(closed);
+    all
+}
+
+/// Everything it said in version 3.
+pub(crate) fn expected_of_version_3() -> Vec<Record> {
     let mut all = expected_of_version_2();
     let closed = all.pop();
     all.extend(records_of_version_3());
