@@ -33,6 +33,7 @@ fn put(facts: &mut FitFacts, key: &str, value: &Bound<'_, PyAny>) {
         "steps_per_epoch" => facts.steps_per_epoch = number(),
         "parameters" => facts.parameters = number(),
         "workers" => facts.workers = number(),
+        "peak_device_bytes" => facts.peak_device_bytes = number(),
         _ => facts.settings.extend(text().map(|text| (key.to_owned(), text))),
     }
 }

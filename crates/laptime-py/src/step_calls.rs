@@ -12,7 +12,7 @@
 use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
 
-use laptime_record::{Address, Call, Modes, Request, guarded, is_inside, training};
+use laptime_record::{Address, Call, Modes, Request, Update, guarded, is_inside, training};
 use pyo3::ffi::{self, PyObject};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -52,6 +52,9 @@ fn report(event: HookEvent, object: *mut PyObject) -> i32 {
     let about = Address(object.addr());
     guarded(SILENT, || {
         training(|training| {
+            if training.is_capturing() {
+                return while_capturing(event);
+            }
             match event {
                 HookEvent::Call(modes) => return answer(training.begin_call(about, modes)),
                 HookEvent::CallEnd => training.end_call(),
@@ -68,6 +71,17 @@ fn report(event: HookEvent, object: *mut PyObject) -> i32 {
             0
         })
     })
+}
+
+/// The answer to a hook while a graph is captured, when nothing is computed.
+fn while_capturing(event: HookEvent) -> i32 {
+    match event {
+        HookEvent::Call(_) => SILENT,
+        HookEvent::Update => i32::from(Update::Nested as u8),
+        // The samples of a batch are known already.
+        HookEvent::Batch => 1,
+        _ => 0,
+    }
 }
 
 fn answer(begun: Call) -> i32 {

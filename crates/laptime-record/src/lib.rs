@@ -26,6 +26,7 @@ mod active;
 mod batch_log;
 mod clock;
 mod count;
+pub mod device;
 mod explicit;
 mod fit;
 mod fit_log;
@@ -82,8 +83,8 @@ pub use session::{arm, finish, is_active, run_folder, run_to_join, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use track::TrackLog;
 pub use training::{
-    Address, Call, MANUAL, Modes, ModuleKind, PassId, Request, Training, Update, is_inside, training,
-    training_in_worker,
+    Address, Before, Call, MANUAL, Modes, ModuleKind, PassId, Request, Training, Update, current_stream,
+    is_inside, streams_from, training, training_in_worker,
 };
 pub use trouble::hook_off;
 pub use worker::be_worker;

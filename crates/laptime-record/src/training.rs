@@ -6,7 +6,9 @@
 //! never the training.
 
 mod arrived;
+mod boundaries;
 mod call;
+mod device_work;
 mod framework_fit;
 mod late_steps;
 mod modules;
@@ -23,12 +25,15 @@ use crate::explicit::{cut, enter, exit};
 use crate::mark::{MarkId, mark, mark_again};
 use crate::stretch::Stretch;
 use crate::thread_lane::existing_lane;
+use boundaries::Boundaries;
 use framework_fit::FrameworkFit;
 use modules::Modules;
 use pass::Pass;
 use progress::Progress;
 
+pub use boundaries::{current_stream, streams_from};
 pub use call::{Call, Modes};
+pub use device_work::Before;
 pub use modules::ModuleKind;
 pub use pass::{PassId, Request};
 pub use update::{MANUAL, Update};
@@ -139,6 +144,9 @@ pub struct Training {
     pending_samples: u32,
     samples: u32,
     worker_stage: Option<StageId>,
+    boundaries: Boundaries,
+    /// Whether what the script does is captured into a graph, and not computed.
+    is_capturing: bool,
     progress: Progress,
     /// The fit of a framework that runs its loop itself.
     framework_fit: Option<FrameworkFit>,
@@ -184,6 +192,8 @@ impl Training {
             pending_samples: 0,
             samples: 0,
             worker_stage: None,
+            boundaries: Boundaries::new(),
+            is_capturing: false,
             progress: Progress::new(),
             framework_fit: None,
         }
@@ -192,11 +202,13 @@ impl Training {
     /// An evaluation without a loader, or a checkpoint, begins.
     pub fn begin_pause(&mut self, stage: StageId) {
         self.pause_steps();
+        self.boundaries.begin_pause(stage);
         enter(stage);
     }
 
     /// The evaluation or checkpoint has ended.
     pub fn end_pause(&mut self, stage: StageId) {
+        self.boundaries.end_pause();
         exit(stage);
         self.record_activity();
     }
@@ -237,6 +249,7 @@ impl Training {
     /// Something of a training step happens; the first after an update may begin an epoch.
     fn record_event(&mut self) {
         if self.first_event.is_none() && self.primary.is_none() && self.passes.is_empty() {
+            self.boundaries.mark(StageId::PREPARE);
             self.first_event = Some((mark(), now()));
             self.resume_steps();
         }

@@ -24,7 +24,8 @@ _ITERATORS = (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessi
 
 def attach() -> None:
     """Hooks passes over a loader."""
-    _native.register_torch(_is_grad_enabled, _modes, torch.Tensor, torch.float32, torch.float64)
+    floats = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+    _native.register_torch(_is_grad_enabled, _modes, torch.Tensor, floats)
     _guard.replace(dataloader.DataLoader, "__iter__", _make_iter)
     _guard.replace(dataloader._BaseDataLoaderIter, "__next__", _make_next)
     _guard.replace(dataloader._BaseDataLoaderIter, "_reset", _make_reset)

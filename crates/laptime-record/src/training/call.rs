@@ -63,6 +63,7 @@ impl Training {
     fn begin_stage(&mut self, stage: StageId) {
         go_inside();
         self.called = stage;
+        self.boundaries.pass(stage);
         enter(stage);
     }
 
@@ -126,6 +127,9 @@ impl Training {
 
     /// The outermost call has ended.
     pub fn end_call(&mut self) {
+        // What follows the model's call is its loss; after any other call the work is of the same kind.
+        let follows = if self.called == StageId::FORWARD { StageId::LOSS } else { self.called };
+        self.boundaries.pass(follows);
         exit(self.called);
         come_out();
         match self.called {
@@ -143,6 +147,7 @@ impl Training {
             self.approach_step();
         }
         go_inside();
+        self.boundaries.pass(stage);
         enter(stage);
     }
 
@@ -154,6 +159,7 @@ impl Training {
 
     /// The compiled function has returned.
     pub fn end_function(&mut self, stage: StageId) {
+        self.boundaries.pass(StageId::AFTER_UPDATE);
         exit(stage);
         come_out();
     }

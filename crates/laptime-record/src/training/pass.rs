@@ -66,6 +66,7 @@ impl Training {
         self.end_step_tail();
         self.settle_exhausted(|_| true);
         self.leave_evaluation();
+        self.boundaries.mark(StageId::DATA_WAIT);
         let (id, at, began) = (PassId(self.next_pass), mark(), now());
         self.next_pass = self.next_pass.wrapping_add(1);
         // Its iterator is still held somewhere, but the loader starts again.
@@ -129,6 +130,11 @@ impl Training {
 
     /// A batch is requested.
     pub fn request(&mut self, iterator: Address) -> Request {
+        if self.progress.has_updates() {
+            self.boundaries.begin_step(StageId::DATA_WAIT);
+        } else {
+            self.boundaries.pass(StageId::DATA_WAIT);
+        }
         self.end_step_tail();
         // An iterator that nobody saw being made has no pass, but is waited for all the same.
         let request = self.iterated(iterator).map_or(Request::Noted, |pass| self.record_request(pass, now()));
@@ -184,6 +190,7 @@ impl Training {
 
     /// A batch has come; says whether its samples are known already.
     pub fn take_batch(&mut self, iterator: Address) -> bool {
+        self.boundaries.pass(StageId::PREPARE);
         self.end_wait();
         let pass = self.iterated(iterator);
         if self.functional {
@@ -283,6 +290,9 @@ impl Training {
     }
 
     pub(super) fn end_pass_at(&mut self, pass: PassId, at: Option<MarkId>, in_eval_mode: bool) {
+        if at.is_none() {
+            self.boundaries.mark(StageId::BETWEEN_EPOCHS);
+        }
         book(self.lingering.take(), StageId::DATA_WAIT);
         self.end_step_tail();
         let Some(place) = self.passes.iter().position(|known| known.id == pass) else { return };
@@ -320,6 +330,7 @@ impl Training {
             if !self.paused && self.progress.is_steps_only() {
                 self.end_lap();
             }
+            self.boundaries.begin_pause(StageId::EVALUATE);
             enter_since(since, StageId::EVALUATE);
             self.evaluating = Some(pass);
         }
@@ -328,6 +339,7 @@ impl Training {
     /// Also when the pass is never ended because its iterator is kept: training goes on.
     pub(super) fn leave_evaluation(&mut self) {
         if let Some(pass) = self.evaluating.take() {
+            self.boundaries.end_pause();
             let began = self.pass(pass).map_or_else(now, |of| of.began);
             self.passes.retain(|known| known.id != pass);
             exit_since(StageId::EVALUATE, began);

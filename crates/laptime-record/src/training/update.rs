@@ -42,6 +42,7 @@ impl Training {
         self.compute_gradients();
         // Activation checkpointing calls modules again: that is part of the backward pass.
         go_inside();
+        self.boundaries.pass(StageId::BACKWARD);
         enter(StageId::BACKWARD);
     }
 
@@ -63,6 +64,7 @@ impl Training {
     /// The backward pass has ended; says whether it is an update of the script's own to be settled, after which
     /// [`Training::end_own_step`] puts its step on record.
     pub fn end_backward(&mut self) -> bool {
+        self.boundaries.pass(StageId::OPTIMIZER);
         exit(StageId::BACKWARD);
         come_out();
         if !self.in_update {
@@ -134,11 +136,13 @@ impl Training {
         self.record_event();
         let counts = !self.in_update && self.optimizers.len() == 1 && !self.alive.is_empty();
         self.progress.drop_gradients(counts && !self.foreign.contains(&by));
+        self.boundaries.pass(StageId::OPTIMIZER);
         enter(StageId::OPTIMIZER);
     }
 
     /// Gradients are zero.
     pub fn end_zero(&mut self) {
+        self.boundaries.pass(StageId::PREPARE);
         exit(StageId::OPTIMIZER);
         if self.functional && self.passes.is_empty() {
             self.before_forward = Some(mark());
@@ -177,6 +181,7 @@ impl Training {
 
     fn begin_settled(&mut self) {
         self.in_update = true;
+        self.boundaries.pass(StageId::OPTIMIZER);
         enter(StageId::OPTIMIZER);
     }
 
@@ -210,6 +215,7 @@ impl Training {
         self.progress.record_update();
         self.computed = None;
         if self.is_counted() {
+            self.boundaries.pass(StageId::AFTER_UPDATE);
             self.samples = 0;
             self.updated = self.stretch();
             if self.is_exhausted() {
@@ -217,6 +223,7 @@ impl Training {
             }
             return;
         }
+        self.boundaries.begin_step(StageId::PREPARE);
         let samples = std::mem::take(&mut self.samples);
         self.progress.end_step(optimizer, now(), samples);
         self.record_last_update();
