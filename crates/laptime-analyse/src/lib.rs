@@ -43,6 +43,7 @@ mod step_series;
 mod stretch;
 mod summary;
 mod supervised;
+mod suspends;
 pub mod sweep;
 mod tally;
 mod target;
