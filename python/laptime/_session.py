@@ -9,13 +9,26 @@ import sys
 
 from laptime import _native
 from laptime._native import lap as _native_lap
-from laptime._settings import Settings, settings
 
 TYPE_CHECKING = False  # Type checkers know the name; importing `typing` costs 10 ms.
 if TYPE_CHECKING:
     from multiprocessing.util import Finalize
 
 RUN_VARIABLE = "LAPTIME_RUN"
+
+
+class Settings:
+    """How this process is recorded."""
+
+    # Written out: `dataclasses` and `pathlib` would take half of the time an import may cost.
+    __slots__ = ("dir", "disabled", "name", "quiet")
+
+    def __init__(self, dir: str | None, name: str, quiet: bool, disabled: bool) -> None:
+        self.dir = dir
+        self.name = name
+        self.quiet = quiet
+        self.disabled = disabled
+
 
 _settings: Settings | None = None
 _pid = 0
@@ -111,6 +124,24 @@ def why_not_recorded() -> str:
         "hint: start the script with `laptime run -- python train.py`, or loop over\n"
         "  `laptime.batches(loader)` or pass `laptime.keras.Callback()` to `fit` first"
     )
+
+
+def settings(
+    dir: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    quiet: bool | None = None,
+    disabled: bool | None = None,
+) -> Settings:
+    """The settings in force, given these arguments.
+
+    What beats what is decided for the command and the package alike in
+    `crates/laptime-launch/src/settings.rs`.
+    """
+    # Whatever is passed where a text or a switch belongs must not end the training.
+    text = None if name is None else str(name)
+    switches = (None if value is None else bool(value) for value in (quiet, disabled))
+    folder, text, is_quiet, is_disabled = _native.settings(dir, text, *switches)
+    return Settings(folder, text or "", is_quiet, is_disabled)
 
 
 def _start(settings: Settings) -> bool:

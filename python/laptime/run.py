@@ -132,6 +132,6 @@ def load(
 
 
 def _folder(dir: str | os.PathLike[str] | None) -> str | None:
-    from laptime._settings import settings
+    from laptime._session import settings
 
     return settings(dir=dir).dir

@@ -102,9 +102,9 @@ class Outcome:
         `calls` is how often the time was begun and ended, where that is not once a sleep.
         """
         truth = json.loads((self.folder.parent / "truth.json").read_text())
-        told = [truth["slept"][name] for name in names]
-        slept = sum(took for _, took in told)
-        calls = calls or sum(count for count, _ in told)
+        sleeps = [truth["slept"][name] for name in names]
+        slept = sum(took for _, took in sleeps)
+        calls = calls or sum(count for count, _ in sleeps)
         # The two clocks themselves differ by less than a thousandth.
         return slept * 0.999 <= seconds <= slept * 1.03 + 0.002 * calls + truth["lost"]
 
@@ -127,8 +127,8 @@ def script(tmp_path: Path) -> Script:
         (tmp_path / "truth.py").write_text(TRUTH)
         folder = tmp_path / "runs"
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("LAPTIME_")}
-        told = {"LAPTIME_DIR": str(folder), "TRUTH_FILE": str(tmp_path / "truth.json")}
-        environment = inherited | told | variables
+        files = {"LAPTIME_DIR": str(folder), "TRUTH_FILE": str(tmp_path / "truth.json")}
+        environment = inherited | files | variables
         ended = subprocess.run(
             [sys.executable, str(path)],
             env=environment,

@@ -83,20 +83,20 @@ def _numbers(epoch: dict[str, Any]) -> dict[str, float | None]:
     }
 
 
-def equal(read: Points, told: Points, relative: float = EXACT) -> bool:
-    """Whether the same points are there, each value as told within a share of it."""
-    assert read.keys() == told.keys(), read.keys() ^ told.keys()
+def equal(read: Points, wanted: Points, relative: float = EXACT) -> bool:
+    """Whether the same points are there, each value as expected, within a share of it."""
+    assert read.keys() == wanted.keys(), read.keys() ^ wanted.keys()
     for key, (unix_s, value) in read.items():
-        assert unix_s == pytest.approx(told[key][0], abs=1e-3), key
-        assert value == pytest.approx(told[key][1], rel=relative, abs=1e-9), key
+        assert unix_s == pytest.approx(wanted[key][0], abs=1e-3), key
+        assert value == pytest.approx(wanted[key][1], rel=relative, abs=1e-9), key
     return bool(read)
 
 
-def equal_live(read: Points, told: Points) -> bool:
+def equal_live(read: Points, wanted: Points) -> bool:
     """The same of points that were written while the run was running.
 
     The length of the clock's tick is known better at the end. And in the first tenth of a second of a fit its
     plan may not have come to disk, so that nobody could foresee its end.
     """
-    missing = {key for key in told.keys() - read.keys() if key[0] == "laptime/time_left_s"}
-    return equal(read, {key: told[key] for key in told.keys() - missing}, 1e-3)
+    missing = {key for key in wanted.keys() - read.keys() if key[0] == "laptime/time_left_s"}
+    return equal(read, {key: wanted[key] for key in wanted.keys() - missing}, 1e-3)

@@ -26,7 +26,7 @@ if __name__ == "__main__":
 from laptime import _loops, _plan  # noqa: E402
 
 CASES: list[tuple[Callable[[], None], Any]] = []
-told: list[_plan.Plan | None] = []
+plans: list[_plan.Plan | None] = []
 slowest = 0.0
 
 
@@ -42,14 +42,14 @@ def plan(turns: int | None = None, source: str = "") -> Callable[[Any], Any]:
 
 def look(find: Callable[[Any], _plan.Plan | None]) -> None:
     global slowest
-    if not told:
+    if not plans:
         frame = sys._getframe(2)
         before = dict(frame.f_globals)
         began = time.perf_counter()
         found = find(frame)
         slowest = max(slowest, time.perf_counter() - began)
         assert before.keys() == frame.f_globals.keys()
-        told.append(found)
+        plans.append(found)
 
 
 def epoch_step() -> None:
@@ -522,7 +522,7 @@ def a_telling_number_of_steps() -> None:
     max_steps = 60
     for _ in itertools.cycle(loader):
         step()
-        if not max_steps or len(told) > 0:
+        if not max_steps or len(plans) > 0:
             break
 
 
@@ -573,7 +573,7 @@ def loops_in_loops() -> None:
 @plan()
 def hands_out_its_variables() -> None:
     if sys.version_info >= (3, 13):
-        told.append(None)  # There `f_locals` is a view, and may be read.
+        plans.append(None)  # There `f_locals` is a view, and may be read.
     bound = 3
     kept = locals()
     for i in range(bound):
@@ -584,9 +584,9 @@ def hands_out_its_variables() -> None:
 def complaint(case: tuple[Callable[[], None], Any]) -> str:
     """What was not found as it must be; nothing where all is well."""
     function, expected = case
-    told.clear()
+    plans.clear()
     function()
-    found = told[0]
+    found = plans[0]
     turns = found and (found.epochs or found.steps, found.source)
     return "" if turns == expected else f"{function.__name__}: {turns} instead of {expected}"
 

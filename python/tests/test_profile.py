@@ -162,8 +162,8 @@ def test_a_planted_function_is_first_in_its_stage_in_20_of_20_trials(planted: Pa
 
 def test_summary_and_report_print_the_functions_and_the_measured_cost(planted: Path) -> None:
     for text in ((planted / "summary.txt").read_text(), report(planted).stdout):
-        told = " ".join(text.split())
-        assert "hot_" in told and "sampling cost" in told and "% of one CPU" in told
+        words = " ".join(text.split())
+        assert "hot_" in words and "sampling cost" in words and "% of one CPU" in words
         assert all(len(line) <= 80 for line in text.splitlines())
     cost = profile_of(planted)["cost"]
     assert 0 < cost["cpu_s"] < cost["wall_s"]
@@ -325,8 +325,8 @@ def test_where_memory_may_not_be_read_the_run_goes_on_and_says_why(tmp_path: Pat
         tmp_path, sys.executable, "-c", FORBIDDEN, preexec_fn=without_the_right_to_trace
     )
     assert (done.returncode, done.stdout) == (0, "untouched\n"), done.stderr
-    told = " ".join(done.stderr.split())
-    assert "cannot tell the hot functions of process" in told and "SYS_PTRACE" in told
+    words = " ".join(done.stderr.split())
+    assert "cannot tell the hot functions of process" in words and "SYS_PTRACE" in words
 
 
 def other_pythons() -> dict[str, str]:

@@ -9,7 +9,7 @@ import laptime
 import pytest
 from conftest import Script
 from laptime import _native
-from laptime._settings import settings
+from laptime._session import settings
 
 
 @pytest.fixture(autouse=True)

@@ -155,7 +155,7 @@ def test_a_trained_reference_model_is_on_the_board(tmp_path: Path) -> None:
         read = event_files.points(folder)
         assert equal_live(read, event_files.expected(document, fit))
         tags = {tag for tag, _ in read}
-        told = (
+        names = (
             "epoch_time_s evaluate_s samples_per_s data_wait_share time_left_s loss stage/forward_s"
         )
-        assert {f"laptime/{name}" for name in told.split()} <= tags
+        assert {f"laptime/{name}" for name in names.split()} <= tags

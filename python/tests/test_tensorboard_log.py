@@ -51,8 +51,8 @@ print(json.dumps(writer.points))
     points = json.loads(done.out)
     read = {(tag, step): (unix_s, value) for tag, step, unix_s, value in points}
     assert len(read) == len(points)
-    told = event_files.expected(event_files.report(done.folder), 0)
-    assert equal_live(read, told) and len({step for _, step in told}) == 3
+    expected = event_files.expected(event_files.report(done.folder), 0)
+    assert equal_live(read, expected) and len({step for _, step in expected}) == 3
 
 
 def test_a_second_fit_of_one_writer_has_tags_of_its_own_and_a_second_writer_has_not(
@@ -103,8 +103,8 @@ with SummaryWriter("logs") as writer:
     fit(writer)
 """
     )
-    told = event_files.expected(event_files.report(done.folder), 0)
-    assert equal_live(event_files.points(tmp_path / "logs"), told)
+    expected = event_files.expected(event_files.report(done.folder), 0)
+    assert equal_live(event_files.points(tmp_path / "logs"), expected)
 
 
 def test_tensorflow_reads_what_is_exported_and_its_writer_takes_epochs(
@@ -129,18 +129,18 @@ for event in tf.compat.v1.train.summary_iterator(os.environ["EXPORTED"]):
     read = {(tag, int(step)): (float(unix_s), float(value)) for tag, step, unix_s, value in lines}
     assert equal(read, event_files.points(exported.parent))
 
-    told = event_files.expected(event_files.report(done.folder), 0)
+    expected = event_files.expected(event_files.report(done.folder), 0)
     (path,) = (tmp_path / "logs").glob("*tfevents*")
     # tf.summary puts its points at the moment they are added, not at the end of the pass.
     written = {
         (value.tag, event.step): (
-            told[value.tag, event.step][0],
+            expected[value.tag, event.step][0],
             tensor_util.make_ndarray(value.tensor).item(),
         )
         for event in event_files.events(path)
         for value in event.summary.value
     }
-    assert equal_live(written, told)
+    assert equal_live(written, expected)
 
 
 @pytest.mark.parametrize("writer", ["None", "Broken()", "object()"])

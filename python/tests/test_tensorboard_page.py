@@ -18,20 +18,20 @@ def test_the_page_shows_every_tag(tmp_path: Path) -> None:
     (killed,) = tmp_path.glob("killed-*/*/*tfevents*")
     # As a kill in mid-write leaves it: two of the three epochs are whole.
     killed.write_bytes(killed.read_bytes()[:-7])
-    told = {
+    written = {
         str(folder.relative_to(tmp_path)): {tag for tag, _ in event_files.points(folder)}
         for folder in event_files.fit_folders(tmp_path)
     }
     with tensorboard_page.served(tmp_path) as address:
-        served = tensorboard_page.tags(address, len(told))
-        assert {run: set(tags) for run, tags in served.items()} == told
+        served = tensorboard_page.tags(address, len(written))
+        assert {run: set(tags) for run, tags in served.items()} == written
         run = str(killed.parent.relative_to(tmp_path))
         assert tensorboard_page.steps(address, run, "laptime/epoch_time_s") == [0, 1]
         if tensorboard_page.CHROMIUM is None:
             pytest.skip("the page itself is not tested: Chromium is not installed")
         page = tensorboard_page.page(address)
     # A page has twelve cards.
-    for tag in sorted(set.union(*told.values()))[:12]:
+    for tag in sorted(set.union(*written.values()))[:12]:
         assert f'title="{tag}"' in page, tag
-    for run in told:
+    for run in written:
         assert run in page, run

@@ -1,13 +1,12 @@
-//! Clock: how long a tick is, and what the wall clock did meanwhile.
+//! Clock: how long a tick is, and what the wall clock showed at a moment.
 
 use laptime_core::{Anchor, Ticks, Timebase};
 
 use crate::report::Warning;
+use crate::suspends::suspends_and_steps;
 
 /// Anchors closer than this say too little about the length of a tick.
 const LEAST_APART_NS: u64 = 10_000_000;
-/// The wall clock is slewed by less than 5 ms between anchors; more than this is a step.
-const STEP_NS: i128 = 500_000_000;
 /// No clock a recorder uses ticks faster or slower than this; anything else is damage.
 const PLAUSIBLE_NS_PER_TICK: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
 /// Warnings listed one by one; a wall clock that jumps all day must not fill memory.
@@ -27,7 +26,9 @@ impl Clock {
     /// Takes the next anchor.
     pub(crate) fn take(&mut self, anchor: &Anchor) {
         match self.last {
-            Some(before) => self.compare(&before, anchor),
+            Some(before) => {
+                suspends_and_steps(&before, anchor).for_each(|warning| self.set_anew(anchor, warning));
+            }
             None => self.settings.push(*anchor),
         }
         self.first.get_or_insert(*anchor);
@@ -60,22 +61,6 @@ impl Clock {
         &self.warnings
     }
 
-    fn compare(&mut self, before: &Anchor, after: &Anchor) {
-        let grown = |after: u64, before: u64| i128::from(after) - i128::from(before);
-        let monotonic = grown(after.monotonic_ns, before.monotonic_ns);
-        // A kernel without CLOCK_BOOTTIME leaves zeros, which say nothing.
-        let has_boottime = before.boot_ns > 0 && after.boot_ns > 0;
-        let slept = if has_boottime { grown(after.boot_ns, before.boot_ns) - monotonic } else { 0 };
-        // The wall clock goes on while the machine sleeps: that part is no step.
-        let stepped = grown(after.real_ns, before.real_ns) - monotonic - slept.max(0);
-        if slept > STEP_NS {
-            self.set_anew(after, Warning::Suspended { seconds: slept as f64 / 1e9 });
-        }
-        if stepped.abs() > STEP_NS {
-            self.set_anew(after, Warning::ClockStepped { seconds: stepped as f64 / 1e9 });
-        }
-    }
-
     fn set_anew(&mut self, anchor: &Anchor, warning: Warning) {
         if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(warning);
@@ -103,18 +88,6 @@ mod tests {
         let mut clock = Clock::default();
         anchors.iter().for_each(|anchor| clock.take(anchor));
         clock
-    }
-
-    #[test]
-    fn a_step_of_the_wall_clock_is_reported_with_its_size_and_sign() {
-        let clock = clock(&[anchor(10, 1_010, 10), anchor(20, 1_017, 20)]);
-        assert_eq!(clock.warnings(), [Warning::ClockStepped { seconds: -3.0 }]);
-    }
-
-    #[test]
-    fn a_suspend_is_no_step_of_the_wall_clock() {
-        let clock = clock(&[anchor(10, 1_010, 10), anchor(20, 1_080, 80)]);
-        assert_eq!(clock.warnings(), [Warning::Suspended { seconds: 60.0 }]);
     }
 
     #[test]

@@ -3,11 +3,9 @@
 //! [`Digest`] folds the records of a run in the order they were written, in memory that does not grow with
 //! the number of spans, steps or epochs, and gives a [`Report`] at any moment.
 
-mod around;
 mod clock;
 mod compiled;
 mod contention;
-mod course;
 mod death;
 mod device_ledger;
 mod digest;
@@ -25,11 +23,13 @@ mod lane;
 mod lap_choice;
 mod laps;
 mod law;
+mod learning_curve;
 mod ledger;
 mod loading;
 mod machine;
 mod origin;
 mod outlook;
+mod outside_steps;
 mod process;
 mod profile;
 mod ranks;
@@ -43,6 +43,7 @@ mod step_series;
 mod stretch;
 mod summary;
 mod supervised;
+mod suspends;
 pub mod sweep;
 mod tally;
 mod target;
@@ -81,10 +82,10 @@ mod verdict_tests;
 #[cfg(test)]
 mod window_tests;
 
-pub use course::{Course, courses};
 pub use digest::Digest;
 pub use epoch_stream::EpochStream;
 pub use laptime_core::Estimate;
+pub use learning_curve::{LearningCurve, learning_curves};
 pub use profile::{ProfileStack, ProfileStacks};
 pub use report::*;
 pub use utc::rfc3339;

@@ -6,12 +6,12 @@ use laptime_core::units::{duration, percent};
 use laptime_core::{StageId, Timebase, Trouble};
 
 use self::limit::{Limit, late_half_width};
-use crate::around::around;
 use crate::compiled::compiled;
 use crate::contention::Contention;
 use crate::discarded::discarded_gradients;
 use crate::fit_name::fit_name;
 use crate::machine::{clock_fell, heat, stolen, swapping, throttled};
+use crate::outside_steps::outside_steps;
 use crate::process::Process;
 use crate::report::{Finding, FitSummary, Report, Warning};
 use crate::shares::Shares;
@@ -41,7 +41,7 @@ pub(crate) fn findings(report: &Report, run: &Supervised<'_>, timebase: &Timebas
     ];
     let rest =
         [garbage(&shares), callbacks(&shares), compiled(report), slow_first_epoch(report), overhead(report)];
-    let others = others.into_iter().chain(machine).flatten().chain(around(report));
+    let others = others.into_iter().chain(machine).flatten().chain(outside_steps(report));
     for finding in others.chain(rest.into_iter().flatten()) {
         if !found.iter().any(|known| known.id == finding.id) {
             found.push(finding);

@@ -104,7 +104,9 @@ pub(crate) fn closest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>)
     // A third of the letters may be wrong; more, and the guess annoys.
     let most = (typed.chars().count() / 3).max(1);
     let near = known.into_iter().map(|name| (edits(&typed, &name.to_lowercase()), name));
-    near.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
+    let near = near.filter(|(edits, _)| *edits <= most);
+    // Of equally near names the one of the same length: letters are swapped more often than left out.
+    near.min_by_key(|(edits, name)| (*edits, name.len().abs_diff(typed.len()))).map(|(_, name)| name)
 }
 
 /// Letters to insert, remove, replace or swap with their neighbour to get from one word to the other.
@@ -187,5 +189,7 @@ mod tests {
         assert_eq!(closest("CNN", models), Some("cnn"));
         assert_eq!(closest("resnet", models), None);
         assert_eq!(closest("", models), None);
+        assert_eq!(closest("rnu", ["run", "runs"]), Some("run"));
+        assert_eq!(closest("rusn", ["run", "runs"]), Some("runs"));
     }
 }

@@ -8,6 +8,7 @@ mod apart;
 mod bystander;
 mod child;
 mod child_usage;
+mod cpu_waits;
 mod descriptors;
 mod ending;
 mod environment;
@@ -27,7 +28,6 @@ mod signals;
 mod supervisor;
 mod timer;
 mod tree;
-mod waits;
 mod watcher;
 
 pub use apart::{Apart, Watched};

@@ -7,9 +7,9 @@ use laptime_core::proc::{CpuTimes, ProcessStat, value_of};
 use laptime_record::probe::{Readings, System, own_cgroup, read_surroundings};
 
 use crate::child_usage::ChildUsage;
+use crate::cpu_waits::ThreadWaits;
 use crate::heat;
 use crate::processes::Processes;
-use crate::waits::ThreadWaits;
 
 /// Processes of one command that are followed; a fork bomb must not take the supervisor with it.
 const MOST_PROCESSES: usize = 4096;

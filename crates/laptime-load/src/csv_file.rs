@@ -1,15 +1,17 @@
 //! A CSV file: its rows counted once, then read in any range.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::Range;
 
-use csv::{ByteRecord, Reader, ReaderBuilder};
+use csv::ByteRecord;
 
-use crate::csv_row::{BadCell, is_header, parse_row};
+use crate::csv_header::is_header;
+use crate::csv_numbers::{BadCell, parse_row};
+use crate::csv_records::{FileText, RecordReader, after_byte_order_mark, scanner};
 use crate::data_file::DataFile;
 use crate::error::LoadError;
 use crate::limits::Limits;
-use crate::record_scanner::{Mark, RecordScanner};
+use crate::record_scanner::Mark;
 use crate::table::Table;
 
 /// Longest row that is read. A quote that is never closed makes the rest of the file one row; this is where
@@ -18,9 +20,6 @@ const MAX_ROW_BYTES: u64 = 16 << 20;
 
 /// Bytes scanned at a time: large enough that the system call does not matter, small enough for the cache.
 const SCAN_BYTES: u64 = 256 << 10;
-
-/// What separates the fields.
-const DELIMITER: Option<u8> = Some(b',');
 
 /// Text of a chunk in relation to its decoded size; a number takes about two to four times its four bytes.
 const TEXT_PER_DECODED: u64 = 4;
@@ -118,10 +117,10 @@ impl CsvFile {
     fn parse(&self, chunk: &Chunk<'_>, rows: &Range<u64>, table: &mut Table) -> Result<(), LoadError> {
         let _parse = laptime_record::stage!("parse");
         table.reserve((rows.end - rows.start) as usize);
-        let mut reader = reader_of(chunk.text);
+        let mut reader = RecordReader::new(&self.file, chunk.text);
         let (mut record, mut numbers) = (ByteRecord::new(), Vec::with_capacity(self.columns));
         let mut row = chunk.start.row;
-        while row < rows.end && self.next_record(&mut reader, chunk.text, &mut record)? {
+        while row < rows.end && reader.next_in(chunk.text, &mut record)? {
             if rows.contains(&row) {
                 self.parse_record(&record, &mut numbers, table)
                     .map_err(|bad| self.explain(bad, chunk, row))?;
@@ -129,25 +128,8 @@ impl CsvFile {
             row += 1;
         }
         // A chunk read to its end must have no row more than the scan found there.
-        let more = row == chunk.end_row && self.next_record(&mut reader, chunk.text, &mut record)?;
+        let more = row == chunk.end_row && reader.next_in(chunk.text, &mut record)?;
         if row == rows.end && !more { Ok(()) } else { Err(self.file.changed()) }
-    }
-
-    /// Reads the next record that is not blank.
-    fn next_record(
-        &self,
-        reader: &mut Reader<&[u8]>,
-        text: &[u8],
-        record: &mut ByteRecord,
-    ) -> Result<bool, LoadError> {
-        while reader.read_byte_record(record).map_err(|error| unreadable(&self.file, error))? {
-            let start = record.position().map_or(0, csv::Position::byte) as usize;
-            let end = reader.position().byte() as usize;
-            if record.len() > 1 || !text.get(start..end).is_some_and(is_blank) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     fn parse_record(
@@ -221,7 +203,7 @@ impl ChunkIndex {
 }
 
 fn scan(file: &DataFile, top: u64, index: &mut ChunkIndex) -> Result<(), LoadError> {
-    let mut scanner = RecordScanner::new(Mark { byte: top, line: 1 }, DELIMITER);
+    let mut scanner = scanner(Mark { byte: top, line: 1 });
     let mut block = vec![0; SCAN_BYTES.min(file.bytes()) as usize];
     let mut position = top;
     while position < file.bytes() {
@@ -240,10 +222,9 @@ fn scan(file: &DataFile, top: u64, index: &mut ChunkIndex) -> Result<(), LoadErr
 }
 
 fn read_head(file: &DataFile, top: u64) -> Result<Head, LoadError> {
-    let text = FileText { file, position: top }.take(2 * MAX_ROW_BYTES);
-    let mut reader = reader_of(text);
-    let first = first_record(&mut reader, file)?.ok_or_else(|| LoadError::Empty { file: file.path() })?;
-    let second = first_record(&mut reader, file)?;
+    let mut reader = RecordReader::new(file, FileText::new(file, top).take(2 * MAX_ROW_BYTES));
+    let first = reader.next()?.ok_or_else(|| LoadError::Empty { file: file.path() })?;
+    let second = reader.next()?;
     let (header, columns) = (is_header(&first, second.as_ref()), first.len());
     if columns < 2 {
         return Err(LoadError::TooFewColumns { file: file.path(), columns: columns as u64 });
@@ -251,32 +232,10 @@ fn read_head(file: &DataFile, top: u64) -> Result<Head, LoadError> {
     Ok(Head { columns, header })
 }
 
-fn first_record(reader: &mut Reader<impl Read>, file: &DataFile) -> Result<Option<ByteRecord>, LoadError> {
-    let mut record = ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(|error| unreadable(file, error))? {
-        if record.len() > 1 || !record.iter().all(is_blank) {
-            return Ok(Some(record));
-        }
-    }
-    Ok(None)
-}
-
-fn reader_of<R: Read>(text: R) -> Reader<R> {
-    ReaderBuilder::new().has_headers(false).flexible(true).buffer_capacity(32 << 10).from_reader(text)
-}
-
-fn is_blank(text: &[u8]) -> bool {
-    text.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
-}
-
-fn unreadable(file: &DataFile, error: csv::Error) -> LoadError {
-    LoadError::Unreadable { file: file.path(), source: io::Error::other(error) }
-}
-
 /// The line in which a row of the chunk starts. The parser counts lines too, but reports where the one before ended.
 fn line_of(chunk: &Chunk<'_>, row_in_chunk: u64) -> u64 {
     let (mut seen, mut line) = (0, chunk.start.mark.line);
-    let mut scanner = RecordScanner::new(chunk.start.mark, DELIMITER);
+    let mut scanner = scanner(chunk.start.mark);
     let mut found = |mark: Mark| {
         if seen == row_in_chunk {
             line = mark.line;
@@ -286,32 +245,6 @@ fn line_of(chunk: &Chunk<'_>, row_in_chunk: u64) -> u64 {
     scanner.feed(chunk.text, &mut found);
     scanner.finish(&mut found);
     line
-}
-
-fn after_byte_order_mark(file: &DataFile) -> Result<u64, LoadError> {
-    let mut first = [0; 3];
-    if file.bytes() < 3 {
-        return Ok(0);
-    }
-    file.read_at(&mut first, 0)?;
-    Ok(if first == *b"\xef\xbb\xbf" { 3 } else { 0 })
-}
-
-/// The file from a position on, as the `csv` crate reads it.
-#[derive(Debug)]
-struct FileText<'a> {
-    file: &'a DataFile,
-    position: u64,
-}
-
-impl Read for FileText<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.file.bytes().saturating_sub(self.position).min(buffer.len() as u64);
-        let buffer = &mut buffer[..bytes as usize];
-        self.file.read_at(buffer, self.position).map_err(io::Error::other)?;
-        self.position += bytes;
-        Ok(buffer.len())
-    }
 }
 
 #[cfg(test)]

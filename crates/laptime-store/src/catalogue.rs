@@ -10,8 +10,8 @@ use laptime_core::RunMeta;
 use crate::disk::Disk;
 use crate::error::StoreError;
 use crate::process::ProcessIdentity;
+use crate::random_name::random_name;
 use crate::reader::RunReader;
-use crate::ring::random_name;
 
 const LATEST: &str = "latest";
 

@@ -12,7 +12,7 @@ use laptime_core::RunMeta;
 
 use crate::catalogue::{Catalogue, describe_start};
 use crate::disk::Disk;
-use crate::ring::random_name;
+use crate::random_name::random_name;
 use crate::segment::{LogName, segment_path};
 
 /// How the links of launches begin; runs are folders with other names.

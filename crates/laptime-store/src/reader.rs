@@ -11,8 +11,10 @@ use crate::block::{BlockScan, Scanned};
 use crate::error::StoreError;
 use crate::format::{Decoded, LOG_VERSION, LaneEvents, decode_payload};
 use crate::process::ProcessIdentity;
-use crate::ring::{Ring, ring_directory, rings_of};
+use crate::ring::Ring;
+use crate::run_rings::rings_of;
 use crate::segment::{LogName, list_segments};
+use crate::shared_memory::ring_directory;
 use crate::writer::Unsaved;
 
 /// Bytes read from a segment at a time: many blocks, and bounded whatever the file's size.

@@ -11,19 +11,20 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::mem::size_of;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use laptime_core::{Anchor, FIRST_USER_STAGE, LaneState, MAX_STAGES, ProcessFacts, StageId, Ticks};
 use memmap2::{MmapOptions, MmapRaw};
-use rustix::fs::{FallocateFlags, OFlags, fallocate, statvfs};
+use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
-use crate::disk::{Disk, RealDisk};
 use crate::lane_memory::{LaneMemory, NAME_WORDS};
 use crate::process::ProcessIdentity;
+use crate::random_name::random_name;
 use crate::segment::LogName;
+use crate::shared_memory::{ring_directory, room_for};
 use crate::text_memory::TextMemory;
 
 /// Threads that can record into the ring at once.
@@ -35,9 +36,6 @@ const PATH_WORDS: usize = 256;
 const UNFINISHED: &str = "unfinished";
 /// A ring that is still unfinished after this has no maker any more.
 const LONGEST_MAKING: Duration = Duration::from_secs(60);
-/// All rings of a user may take this share of what is free: loader workers need shared memory too.
-const SHARE_OF_FREE: u64 = 16;
-
 /// What a ring knows of its process.
 #[repr(C)]
 pub struct RingHeader {
@@ -111,10 +109,7 @@ impl Ring {
     }
 
     fn create_once(identity: &RingIdentity) -> io::Result<Self> {
-        let folder = ring_directory();
-        RealDisk.create_folder(&folder)?;
-        refuse_foreign(&folder)?;
-        refuse_when_scarce(&folder)?;
+        let folder = room_for(size_of::<RingMemory>() as u64)?;
         let path = folder.join(ring_name(&identity.run)?);
         // Under another name until it is whole: what a kill leaves half-made is then known as such.
         let unfinished = path.with_extension(UNFINISHED);
@@ -314,16 +309,6 @@ fn ring_name(run: &Path) -> io::Result<String> {
     Ok(format!("{id}.{}.ring", random_name()?))
 }
 
-/// The rings of this user's processes that record into a run.
-pub(crate) fn rings_of(run: &Path) -> Vec<Ring> {
-    let Ok(entries) = fs::read_dir(ring_directory()) else { return Vec::new() };
-    let beginning = format!("{}.", run.file_name().unwrap_or_default().to_string_lossy());
-    let of_run =
-        entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&beginning));
-    let rings = of_run.filter_map(|entry| Ring::open(&entry.path()).ok());
-    rings.filter(|ring| ring.header().identity().run == run).collect()
-}
-
 /// Removes what processes left that were killed while they made their ring.
 pub(crate) fn remove_unfinished_rings() {
     let Ok(entries) = fs::read_dir(ring_directory()) else { return };
@@ -349,45 +334,10 @@ pub fn detach_ring(header: &'static RingHeader) {
     let _ = unsafe { rustix::mm::mmap_anonymous(start, size_of::<RingMemory>(), access, flags) };
 }
 
-/// Where this user's rings are.
-#[must_use]
-pub fn ring_directory() -> PathBuf {
-    PathBuf::from(format!("/dev/shm/laptime-{}", rustix::process::getuid().as_raw()))
-}
-
-fn refuse_foreign(folder: &Path) -> io::Result<()> {
-    let metadata = fs::symlink_metadata(folder)?;
-    let ours = metadata.is_dir() && metadata.uid() == rustix::process::getuid().as_raw();
-    if ours {
-        Ok(())
-    } else {
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, "the ring folder is not ours"))
-    }
-}
-
-fn refuse_when_scarce(folder: &Path) -> io::Result<()> {
-    let space = statvfs(folder)?;
-    let free = space.f_bavail.saturating_mul(space.f_frsize);
-    let rings = fs::read_dir(folder)?.count() as u64;
-    // What other rings took is no longer free, so it counts towards what was free before them.
-    let taken = rings.saturating_mul(size_of::<RingMemory>() as u64);
-    if (taken + size_of::<RingMemory>() as u64).saturating_mul(SHARE_OF_FREE) <= free.saturating_add(taken) {
-        Ok(())
-    } else {
-        Err(io::Error::new(io::ErrorKind::StorageFull, "shared memory is scarce"))
-    }
-}
-
-/// 128 random bits in hex.
-pub(crate) fn random_name() -> io::Result<String> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared_memory::SHARE_OF_FREE;
 
     #[test]
     fn the_ring_is_small_enough_for_a_containers_shared_memory() {

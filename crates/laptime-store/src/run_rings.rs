@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::ring::{Ring, RingIdentity, ring_directory};
+use crate::ring::{Ring, RingIdentity};
+use crate::shared_memory::ring_directory;
 
 /// The kernel's clock for files is this coarse at most.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
@@ -68,4 +69,14 @@ fn open_of(run: &Path, name: &OsString) -> Option<(RingIdentity, Ring)> {
     let ring = Ring::open(&ring_directory().join(name)).ok()?;
     let identity = ring.header().identity();
     (identity.run == run).then_some((identity, ring))
+}
+
+/// The rings of this user's processes that record into a run.
+pub(crate) fn rings_of(run: &Path) -> Vec<Ring> {
+    let Ok(entries) = fs::read_dir(ring_directory()) else { return Vec::new() };
+    let beginning = format!("{}.", run.file_name().unwrap_or_default().to_string_lossy());
+    let of_run =
+        entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&beginning));
+    let rings = of_run.filter_map(|entry| Ring::open(&entry.path()).ok());
+    rings.filter(|ring| ring.header().identity().run == run).collect()
 }

@@ -10,7 +10,8 @@ use laptime_core::Record;
 use crate::block::BlockKind;
 use crate::disk::RealDisk;
 use crate::reader::{LogReader, RunReader};
-use crate::ring::{Ring, RingIdentity, remove_unfinished_rings, ring_directory};
+use crate::ring::{Ring, RingIdentity, remove_unfinished_rings};
+use crate::shared_memory::ring_directory;
 use crate::writer::LogWriter;
 
 /// How often to look for processes that are about to end.

@@ -19,8 +19,8 @@ import pytest
 from .conftest import COUNTED, Ask
 
 
-def within_two_per_cent(counted: float, told: float) -> bool:
-    return abs(counted / told - 1) <= 0.02
+def within_two_per_cent(counted: float, predicted: float) -> bool:
+    return abs(counted / predicted - 1) <= 0.02
 
 
 def rchar_of(words: list[str], folder: Path) -> int:
@@ -49,7 +49,7 @@ def test_an_epoch_of_laptime_train_reads_the_file_once(tmp_path: Path, ask: Ask)
     text[:, -1] = ord("\n")
     path = tmp_path / "digits.csv"
     path.write_bytes(text.tobytes())
-    told = ask(path)["epoch_bytes"]["files"]
+    predicted = ask(path)["epoch_bytes"]["files"]
     train = [
         sys.executable,
         "-m",
@@ -64,7 +64,7 @@ def test_an_epoch_of_laptime_train_reads_the_file_once(tmp_path: Path, ask: Ask)
         "1e-9",
     ]
     one, three = (rchar_of([*train, "--epochs", epochs], tmp_path) for epochs in ("1", "3"))
-    assert within_two_per_cent((three - one) / 2, told)
+    assert within_two_per_cent((three - one) / 2, predicted)
 
 
 EPOCH = (
@@ -108,7 +108,7 @@ def test_an_epoch_of_a_torch_loader_reads_and_moves_what_was_told(tmp_path: Path
         folder.mkdir(parents=True, exist_ok=True)
         made = image.fromarray(pixels.integers(0, 255, (160, 160, 3), dtype="uint8"))
         made.save(folder / f"{index}.jpg", quality=80)
-    told = ask(tmp_path / "images")["epoch_bytes"]
+    predicted = ask(tmp_path / "images")["epoch_bytes"]
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")
     }
@@ -116,8 +116,11 @@ def test_an_epoch_of_a_torch_loader_reads_and_moves_what_was_told(tmp_path: Path
     ended = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=100)
     assert ended.returncode == 0, ended.stderr
     counted = json.loads(ended.stdout)
-    assert within_two_per_cent(counted["rchar"], told["files"]), (counted, told)
-    assert counted["moved"] == told["host_to_device"]["mean"]
+    assert within_two_per_cent(counted["rchar"], predicted["files"]), (counted, predicted)
+    assert counted["moved"] == predicted["host_to_device"]["mean"]
     # A file system in memory has no storage to read from.
     if counted["read_bytes"] > 0:
-        assert within_two_per_cent(counted["read_bytes"], told["storage"]), (counted, told)
+        assert within_two_per_cent(counted["read_bytes"], predicted["storage"]), (
+            counted,
+            predicted,
+        )

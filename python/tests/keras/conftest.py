@@ -44,21 +44,21 @@ class Recorded:
 def run_both(words: list[str], folder: Path, *, hooked: bool = True) -> tuple[Ending, Recorded]:
     """Runs a script without laptime's hooks and with them at once: most of the time is an import."""
     truth = folder / "truth.json"
-    told = {
+    variables = {
         "LAPTIME_DIR": str(folder / "runs"),
         "LAPTIME_QUIET": "1",
         "TRUTH_FILE": str(truth),
     }
     ending, bare = both(
         lambda: run_script(words, {"LAPTIME_DISABLED": "1"}),
-        lambda: run_script(words, told | ({"PYTHONPATH": HOOK} if hooked else {})),
+        lambda: run_script(words, variables | ({"PYTHONPATH": HOOK} if hooked else {})),
     )
     clock = json.loads(truth.read_text()) if truth.exists() else []
     return bare, Recorded(ending, laptime.load(dir=folder / "runs"), clock)
 
 
-def run_script(words: list[str], told: dict[str, str]) -> Ending:
+def run_script(words: list[str], variables: dict[str, str]) -> Ending:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")}
     kept.pop("PYTHONPATH", None)
     plain = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}
-    return run([sys.executable, *words], kept | plain | told, SCRIPTS)
+    return run([sys.executable, *words], kept | plain | variables, SCRIPTS)

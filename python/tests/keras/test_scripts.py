@@ -48,13 +48,13 @@ def check(recorded: Recorded, bare: Ending, expected: list[Fit]) -> None:
 
 
 def check_fit(recorded: Recorded, at: int, expected: Fit) -> None:
-    told, epochs = recorded.run.fits[at], recorded.epochs(at)
+    fit, epochs = recorded.run.fits[at], recorded.epochs(at)
     assert [(epoch["steps"], epoch["samples"]) for epoch in epochs] == expected.epochs, at
-    assert told["framework"] == expected.framework, at
-    assert told["framework_version"] and told["device"] == "cpu", at
-    assert told["rows"] == expected.rows, at
-    assert told["batch"] == expected.batch, at
-    assert told["parameters"] == expected.parameters, at
+    assert fit["framework"] == expected.framework, at
+    assert fit["framework_version"] and fit["device"] == "cpu", at
+    assert fit["rows"] == expected.rows, at
+    assert fit["batch"] == expected.batch, at
+    assert fit["parameters"] == expected.parameters, at
     warnings = recorded.report["warnings"]
     assert not [one for one in warnings if "hook_off" in str(one)], warnings
     found = {name for epoch in epochs for name, took in epoch["stages"].items() if took > 0}
@@ -71,11 +71,11 @@ def check_closing(recorded: Recorded) -> None:
 def check_clock(recorded: Recorded) -> None:
     """Every epoch against the script's own clock, which is read near its begin and its end."""
     assert recorded.clock
-    for epoch, told in zip(recorded.run.epochs, recorded.clock, strict=False):
-        found, most, least = epoch["wall_s"], told["took"], told.get("least", told["took"])
+    for epoch, clock in zip(recorded.run.epochs, recorded.clock, strict=False):
+        found, most, least = epoch["wall_s"], clock["took"], clock.get("least", clock["took"])
         # What kept the thread from its work between two readings only one of the clocks sees.
-        slack = 0.002 + told["ready"] + told["collected"]
-        assert least * 0.98 - slack <= found <= most * 1.02 + slack, (epoch, told)
+        slack = 0.002 + clock["ready"] + clock["collected"]
+        assert least * 0.98 - slack <= found <= most * 1.02 + slack, (epoch, clock)
 
 
 def test_three_dataset_sizes_make_three_fits_and_a_law(tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_estimators_of_scikit_learn_are_fits(tmp_path: Path) -> None:
     bare, recorded = run_both(["estimators.py"], tmp_path)
     assert bare.code == 0, bare.stderr
     check_same(bare, recorded.ending)
-    told = [(fit["label"], fit["rows"], fit["framework"]) for fit in recorded.run.fits]
-    assert told == [
+    fits = [(fit["label"], fit["rows"], fit["framework"]) for fit in recorded.run.fits]
+    assert fits == [
         ("Pipeline(StandardScaler, LogisticRegression)", 300, "sklearn"),
         ("GridSearchCV(LogisticRegression)", 200, "sklearn"),
         ("GridSearchCV(Pipeline(StandardScaler, LogisticRegression))", 300, "sklearn"),

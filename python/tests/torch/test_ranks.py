@@ -88,8 +88,8 @@ def test_other_launchers_ranks_share_a_run_too(
     started = []
     # The last first: whoever comes first makes the run.
     for rank in (1, 0):
-        told = {name: value.replace("{rank}", str(rank)) for name, value in launcher.items()}
-        started.append(watched.start(words, tmp_path, **told))
+        variables = {name: value.replace("{rank}", str(rank)) for name, value in launcher.items()}
+        started.append(watched.start(words, tmp_path, **variables))
     ends = [process.communicate(timeout=120) for process in started]
     assert [process.returncode for process in started] == [0, 0], ends
     assert ends[0][1] == b"", "only rank 0 speaks"

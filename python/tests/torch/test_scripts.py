@@ -126,8 +126,8 @@ def check_clock(expected: Expected, recorded: Recorded) -> None:
     # What kept the thread from its work between the two readings is seen by the outer clock alone. A script
     # that waits for its workers is off the CPU anyway, so only waiting for a CPU tells of it.
     kept_from = "ready" if expected.command.startswith("workers.py") else "off"
-    for epoch, told in zip(recorded.epochs, recorded.clock, strict=False):
-        found, took = epoch["wall_s"], told["took"]
+    for epoch, clock in zip(recorded.epochs, recorded.clock, strict=False):
+        found, took = epoch["wall_s"], clock["took"]
         # The clocks themselves differ by less than a thousandth.
-        assert found <= took * 1.001 + 50e-6, (found, told)
-        assert found >= took * 0.98 - 0.002 - told[kept_from] - told["collected"], (found, told)
+        assert found <= took * 1.001 + 50e-6, (found, clock)
+        assert found >= took * 0.98 - 0.002 - clock[kept_from] - clock["collected"], (found, clock)

@@ -46,9 +46,9 @@ def test_nothing_is_left_in_shared_memory(tmp_path: Path, how: str, code: int, m
         timeout=120,
         check=True,
     )
-    told = json.loads(done.stdout)
-    assert told["code"] == code, done.stderr
-    assert told["after"] == told["before"] == []
+    found = json.loads(done.stdout)
+    assert found["code"] == code, done.stderr
+    assert found["after"] == found["before"] == []
     document, _ = watched.report(tmp_path)
     assert document["run"]["status"] == {0: "finished", 1: "failed", -9: "killed"}[code]
     assert document["epochs"][0]["steps"] == 100

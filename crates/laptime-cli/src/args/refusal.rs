@@ -7,6 +7,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::failure::{EXIT_USAGE, Failure, closest};
 
+/// The commands, as they are typed.
+const COMMANDS: [&str; 7] = ["run", "demo", "train", "sweep", "data", "report", "runs"];
+
 /// Why to stop after reading the command line.
 #[derive(Debug)]
 pub(crate) enum Stop {
@@ -50,7 +53,7 @@ fn refused(error: &clap::Error, words: &[OsString]) -> Failure {
     let typed: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     Failure::usage(format!("could not understand `laptime {}`", typed.join(" ")))
         .because(because(error))
-        .hint(suggestion(error).unwrap_or_else(|| help_command(&typed)))
+        .hint(suggestion(error, &typed).unwrap_or_else(|| help_command(&typed)))
 }
 
 fn because(error: &clap::Error) -> String {
@@ -93,18 +96,24 @@ fn first_line(error: &clap::Error) -> String {
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
-fn suggestion(error: &clap::Error) -> Option<String> {
+fn suggestion(error: &clap::Error, typed: &[String]) -> Option<String> {
     let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    let meant = kinds.into_iter().map(|kind| context(error, kind)).find(|meant| !meant.is_empty())?;
+    let suggested = || kinds.into_iter().map(|kind| context(error, kind)).find(|meant| !meant.is_empty());
+    let meant = closest_command(error, typed).map(str::to_owned).or_else(suggested)?;
     Some(format!("did you mean `{meant}`?"))
+}
+
+/// The command that was meant; clap takes no swapped letters of a short one for it.
+fn closest_command(error: &clap::Error, typed: &[String]) -> Option<&'static str> {
+    let first = typed.first().filter(|_| error.kind() == ErrorKind::InvalidSubcommand)?;
+    (*first == context(error, ContextKind::InvalidSubcommand)).then(|| closest(first, COMMANDS))?
 }
 
 /// The help of the command that was meant, as far as it is known.
 fn help_command(typed: &[String]) -> String {
-    let commands = ["run", "demo", "train", "sweep", "data", "report", "runs"];
     let path = match typed {
         [command, action, ..] if command == "runs" && action == "remove" => "runs remove ".to_owned(),
-        [command, ..] if commands.contains(&command.as_str()) => format!("{command} "),
+        [command, ..] if COMMANDS.contains(&command.as_str()) => format!("{command} "),
         _ => String::new(),
     };
     format!("laptime {path}--help")

@@ -5,7 +5,7 @@ use std::path::Path;
 use laptime_analyse::Report;
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, SweepEntry, salvage_rings};
 
-use super::sweep::{self, Kept};
+use super::sweep::{self, SweepState};
 use crate::Ending;
 use crate::args::{ReportArgs, WhichEpochs};
 use crate::chart::run_charts;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
             .because("--export writes runs")
             .hint(format!("laptime report {} --csv", entry.id))),
         (Shown::Sweep(entry), None) => {
-            sweep::show(&Kept::read(&entry)?.document(), &entry, &args.form, screen)?;
+            sweep::show(&SweepState::read(&entry)?.document(), &entry, &args.form, screen)?;
             Ok(Ending::Done)
         }
     }

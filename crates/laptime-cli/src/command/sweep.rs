@@ -5,10 +5,10 @@
 
 mod conduct;
 mod execute;
-mod kept;
 mod progress;
 mod reason;
 mod request;
+mod state;
 mod template;
 
 use std::path::Path;
@@ -28,9 +28,9 @@ use crate::screen::Screen;
 use crate::text::{sweep_csv, sweep_markdown, sweep_text};
 use conduct::{Attempt, World, conduct};
 use execute::Executor;
-pub(crate) use kept::Kept;
-use kept::Limits;
 use progress::Progress;
+use state::Limits;
+pub(crate) use state::SweepState;
 
 /// What a sweep goes for when nothing else is said.
 const GOAL: Goal = Goal { fewest: 3, most: 10, precision: 0.03, min_time_s: 0.5 };
@@ -40,7 +40,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> {
     let catalogue = SweepCatalogue::at(args.place.folder());
-    let (entry, mut kept) = match &args.resume {
+    let (entry, mut state) = match &args.resume {
         Some(wanted) => resumed(&catalogue, wanted, args)?,
         None => begun(&catalogue, args)?,
     };
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> 
     let mut world = Real {
         executor: Executor {
             runs: entry.runs(),
-            apart: Apart { signals: &signals, watcher: watcher.as_ref(), no_hooks: kept.no_hooks },
+            apart: Apart { signals: &signals, watcher: watcher.as_ref(), no_hooks: state.no_hooks },
             machine: Box::new(RealMachine::new()),
         },
         entry: &entry,
@@ -58,15 +58,15 @@ pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> 
         synced: Instant::now(),
         unkept: false,
     };
-    conduct(&mut kept, &mut world);
+    conduct(&mut state, &mut world);
     world.progress.clear();
-    let document = kept.document();
+    let document = state.document();
     show(&document, &entry, &args.form, screen)?;
     ending(&document)
 }
 
 /// A new sweep. Everything is checked before anything is written.
-fn begun(catalogue: &SweepCatalogue, args: &SweepArgs) -> Result<(SweepEntry, Kept), Failure> {
+fn begun(catalogue: &SweepCatalogue, args: &SweepArgs) -> Result<(SweepEntry, SweepState), Failure> {
     let now = laptime_record::anchor();
     let plan = Plan {
         parameters: args.parameters.clone(),
@@ -79,12 +79,12 @@ fn begun(catalogue: &SweepCatalogue, args: &SweepArgs) -> Result<(SweepEntry, Ke
     request::check(&plan, args.budget.is_some())?;
     let not_kept = |error: std::io::Error| Failure::new("could not keep the sweep").caused_by(&error);
     let entry = catalogue.create(now.real_ns).map_err(not_kept)?;
-    let mut kept = Kept::new(&entry.id, now.real_ns, plan);
-    kept.no_hooks = args.no_hooks;
-    kept.limits = limits(args);
-    kept.take_over();
-    entry.keep(&kept.to_bytes(), true).map_err(not_kept)?;
-    Ok((entry, kept))
+    let mut state = SweepState::new(&entry.id, now.real_ns, plan);
+    state.no_hooks = args.no_hooks;
+    state.limits = limits(args);
+    state.take_over();
+    entry.keep(&state.to_bytes(), true).map_err(not_kept)?;
+    Ok((entry, state))
 }
 
 /// A resumed sweep; options given now override the kept ones.
@@ -92,21 +92,21 @@ fn resumed(
     catalogue: &SweepCatalogue,
     wanted: &str,
     args: &SweepArgs,
-) -> Result<(SweepEntry, Kept), Failure> {
+) -> Result<(SweepEntry, SweepState), Failure> {
     let asked = || match wanted {
         "" => "could not resume the latest sweep".to_owned(),
         id => format!("could not resume sweep `{id}`"),
     };
     let selected = if wanted.is_empty() { Selected::Latest } else { Selected::Named(wanted) };
     let entry = catalogue.find(selected).map_err(|error| refused(asked(), &error))?;
-    let mut kept = Kept::read(&entry)?;
-    if !kept.take_over() {
+    let mut state = SweepState::read(&entry)?;
+    if !state.take_over() {
         return Err(Failure::usage(asked()).because("another process is running it"));
     }
-    kept.plan.goal = goal(args, kept.plan.goal);
+    state.plan.goal = goal(args, state.plan.goal);
     let given = limits(args);
-    kept.limits = Limits { timeout_s: given.timeout_s.or(kept.limits.timeout_s), ..given };
-    Ok((entry, kept))
+    state.limits = Limits { timeout_s: given.timeout_s.or(state.limits.timeout_s), ..given };
+    Ok((entry, state))
 }
 
 fn goal(args: &SweepArgs, known: Goal) -> Goal {
@@ -139,29 +139,29 @@ struct Real<'a> {
 }
 
 impl World for Real<'_> {
-    fn measure(&mut self, kept: &Kept, turn: Turn, limit: Option<Duration>) -> Attempt {
+    fn measure(&mut self, state: &SweepState, turn: Turn, limit: Option<Duration>) -> Attempt {
         let Self { executor, progress, began, .. } = self;
         let began = *began;
-        progress.begin(kept, turn);
-        executor.measure(&kept.plan, turn, limit, &mut || progress.beat(kept, turn, began.elapsed()))
+        progress.begin(state, turn);
+        executor.measure(&state.plan, turn, limit, &mut || progress.beat(state, turn, began.elapsed()))
     }
 
     fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    fn keep(&mut self, kept: &Kept) {
-        let over = kept.status != SweepStatus::Running;
+    fn keep(&mut self, state: &SweepState) {
+        let over = state.status != SweepStatus::Running;
         let durable = over || self.synced.elapsed() >= SYNC_EVERY;
         if durable {
             self.synced = Instant::now();
         }
-        if let Err(error) = self.entry.keep(&kept.to_bytes(), durable)
+        if let Err(error) = self.entry.keep(&state.to_bytes(), durable)
             && !std::mem::replace(&mut self.unkept, true)
         {
             self.progress.warn(&format!("warning: the sweep cannot be kept: {error}"));
         }
-        self.progress.made(kept, self.began.elapsed());
+        self.progress.made(state, self.began.elapsed());
     }
 }
 

@@ -5,11 +5,11 @@
 //! a run again replaces what is there instead of drawing every point twice.
 
 mod board;
+mod epoch_cursor;
 mod event;
 mod event_file;
 mod feed;
 mod folder;
-mod handed;
 mod points;
 mod record;
 mod replaced;

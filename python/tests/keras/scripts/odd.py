@@ -15,7 +15,7 @@ def make(kind=keras.Sequential, **options):  # noqa: ANN001, ANN003, ANN201
     return model
 
 
-def told(history):  # noqa: ANN001, ANN201
+def losses(history):  # noqa: ANN001, ANN201
     return [value.hex() for value in history.history["loss"]]
 
 
@@ -66,18 +66,18 @@ class Fails(keras.callbacks.Callback):
             raise RuntimeError("stop here")
 
 
-print("fused", told(make(steps_per_execution=4).fit(x, y, batch_size=25, epochs=2, verbose=0)))
-print("eager", told(make(run_eagerly=True).fit(x, y, batch_size=25, epochs=2, verbose=0)))
-print("own", told(make(Own).fit(x, y, batch_size=25, epochs=2, verbose=0)))
-print("inner", told(make().fit(x, y, batch_size=25, epochs=2, verbose=0, callbacks=[Inner()])))
+print("fused", losses(make(steps_per_execution=4).fit(x, y, batch_size=25, epochs=2, verbose=0)))
+print("eager", losses(make(run_eagerly=True).fit(x, y, batch_size=25, epochs=2, verbose=0)))
+print("own", losses(make(Own).fit(x, y, batch_size=25, epochs=2, verbose=0)))
+print("inner", losses(make().fit(x, y, batch_size=25, epochs=2, verbose=0, callbacks=[Inner()])))
 within = [Within()]
-told_within = make().fit(
+history = make().fit(
     x, y, batch_size=25, epochs=5, validation_data=(x, y), verbose=0, callbacks=within
 )
-print("within", told(told_within))
+print("within", losses(history))
 failing = make()
 try:
     failing.fit(x, y, batch_size=25, epochs=3, verbose=0, callbacks=Fails())
 except RuntimeError as error:
     print(error)
-print("again", told(failing.fit(x, y, batch_size=25, epochs=2, verbose=0)))
+print("again", losses(failing.fit(x, y, batch_size=25, epochs=2, verbose=0)))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use laptime_analyse::sweep::{Repeat, SweepStatus, Turn, next_turn};
 
-use super::kept::Kept;
+use super::state::SweepState;
 
 /// A repeat takes no longer than this many times what its point took before.
 const TIMES_ITS_OWN: f64 = 10.0;
@@ -25,30 +25,30 @@ pub(super) enum Attempt {
 /// What a sweep asks of the world; tests script it.
 pub(super) trait World {
     /// Measures a point once, ending it after that time.
-    fn measure(&mut self, kept: &Kept, turn: Turn, limit: Option<Duration>) -> Attempt;
+    fn measure(&mut self, state: &SweepState, turn: Turn, limit: Option<Duration>) -> Attempt;
     /// Since the sweep was started or resumed.
     fn elapsed(&self) -> Duration;
     /// Keeps the sweep and reports its progress; called after every repeat.
-    fn keep(&mut self, kept: &Kept);
+    fn keep(&mut self, state: &SweepState);
 }
 
 /// Makes every repeat that is wanted; the sweep then says how it stands.
-pub(super) fn conduct(kept: &mut Kept, world: &mut dyn World) {
-    let before = kept.wall_s;
-    kept.status = loop {
-        let Some(turn) = next_turn(&kept.plan, &kept.repeats) else { break SweepStatus::Finished };
-        if budget_is_spent(kept, turn, world.elapsed()) {
+pub(super) fn conduct(state: &mut SweepState, world: &mut dyn World) {
+    let before = state.wall_s;
+    state.status = loop {
+        let Some(turn) = next_turn(&state.plan, &state.repeats) else { break SweepStatus::Finished };
+        if budget_is_spent(state, turn, world.elapsed()) {
             break SweepStatus::BudgetSpent;
         }
-        match world.measure(kept, turn, limit(kept, turn, world.elapsed())) {
-            Attempt::Made(repeat) => kept.repeats.push(*repeat),
+        match world.measure(state, turn, limit(state, turn, world.elapsed())) {
+            Attempt::Made(repeat) => state.repeats.push(*repeat),
             Attempt::Interrupted => break SweepStatus::Interrupted,
         }
-        kept.wall_s = before + world.elapsed().as_secs_f64();
-        world.keep(kept);
+        state.wall_s = before + world.elapsed().as_secs_f64();
+        world.keep(state);
     };
-    kept.wall_s = before + world.elapsed().as_secs_f64();
-    world.keep(kept);
+    state.wall_s = before + world.elapsed().as_secs_f64();
+    world.keep(state);
 }
 
 /// The slowest of some repeats that ended by themselves.
@@ -58,27 +58,27 @@ fn slowest<'a>(repeats: impl Iterator<Item = &'a Repeat>) -> Option<Duration> {
     Duration::try_from_secs_f64(slowest).ok()
 }
 
-fn of_point(kept: &Kept, point: usize) -> impl Iterator<Item = &Repeat> {
-    kept.repeats.iter().filter(move |repeat| repeat.point == point)
+fn of_point(state: &SweepState, point: usize) -> impl Iterator<Item = &Repeat> {
+    state.repeats.iter().filter(move |repeat| repeat.point == point)
 }
 
 /// Whether the time is over, or too short for what the point took before.
-fn budget_is_spent(kept: &Kept, turn: Turn, elapsed: Duration) -> bool {
-    let Some(budget) = kept.limits.budget() else { return false };
+fn budget_is_spent(state: &SweepState, turn: Turn, elapsed: Duration) -> bool {
+    let Some(budget) = state.limits.budget() else { return false };
     let left = budget.saturating_sub(elapsed);
-    left.is_zero() || slowest(of_point(kept, turn.point)).is_some_and(|took| took > left)
+    left.is_zero() || slowest(of_point(state, turn.point)).is_some_and(|took| took > left)
 }
 
 /// When to end a repeat. What was asked for counts alone; else no sooner than anything measured suggests.
-fn limit(kept: &Kept, turn: Turn, elapsed: Duration) -> Option<Duration> {
-    if let Some(timeout) = kept.limits.timeout_s {
+fn limit(state: &SweepState, turn: Turn, elapsed: Duration) -> Option<Duration> {
+    if let Some(timeout) = state.limits.timeout_s {
         return Duration::try_from_secs_f64(timeout).ok();
     }
-    let left = kept.limits.budget().map(|budget| budget.saturating_sub(elapsed));
-    if let Some(took) = slowest(of_point(kept, turn.point)) {
+    let left = state.limits.budget().map(|budget| budget.saturating_sub(elapsed));
+    if let Some(took) = slowest(of_point(state, turn.point)) {
         return Some(took.mul_f64(TIMES_ITS_OWN).max(SHORTEST_OWN));
     }
-    let first = slowest(kept.repeats.iter()).map(|took| took.mul_f64(TIMES_THE_SLOWEST).max(SHORTEST_FIRST));
+    let first = slowest(state.repeats.iter()).map(|took| took.mul_f64(TIMES_THE_SLOWEST).max(SHORTEST_FIRST));
     // One that hangs must leave time for the others.
     let half = left.map(|left| left / 2);
     match (first, half) {

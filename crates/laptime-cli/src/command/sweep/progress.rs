@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use laptime_analyse::sweep::{Repeat, SweepStatus, Turn, time_left_s};
 use laptime_core::units;
 
-use super::kept::Kept;
+use super::state::SweepState;
 use crate::screen::Screen;
 use crate::text::{Style, shortened, sweep_heading, sweep_table};
 
@@ -45,38 +45,38 @@ impl<'a> Progress<'a> {
     }
 
     /// A repeat begins.
-    pub(super) fn begin(&mut self, kept: &Kept, turn: Turn) {
+    pub(super) fn begin(&mut self, state: &SweepState, turn: Turn) {
         let style = *self.screen.error_style();
         let Form::Table { table, drawn, .. } = &mut self.form else { return };
         if drawn.is_none_or(|at| at.elapsed() >= REDRAW_INTERVAL) {
-            *table = drawn_table(kept, turn, &style);
+            *table = drawn_table(state, turn, &style);
             *drawn = Some(Instant::now());
         }
     }
 
     /// Time passes.
-    pub(super) fn beat(&mut self, kept: &Kept, turn: Turn, elapsed: Duration) {
+    pub(super) fn beat(&mut self, state: &SweepState, turn: Turn, elapsed: Duration) {
         let style = *self.screen.error_style();
         let Form::Table { bar, table, .. } = &mut self.form else { return };
-        let now = format!("measuring {}{}", kept.plan.point_name(turn.point), left(kept, elapsed));
+        let now = format!("measuring {}{}", state.plan.point_name(turn.point), left(state, elapsed));
         let now = style.fitted(&shortened(&now, style.width));
         bar.set_message(format!("{table}{now}"));
     }
 
     /// A repeat was made, or the sweep ended.
-    pub(super) fn made(&mut self, kept: &Kept, elapsed: Duration) {
+    pub(super) fn made(&mut self, state: &SweepState, elapsed: Duration) {
         let (Form::Lines, SweepStatus::Running, Some(repeat)) =
-            (&self.form, kept.status, kept.repeats.last())
+            (&self.form, state.status, state.repeats.last())
         else {
             return;
         };
         let style = self.screen.error_style();
-        let done = kept.repeats.len();
+        let done = state.repeats.len();
         let text = format!(
             "[{done:>3}] {}: {}{}",
-            kept.plan.point_name(repeat.point),
+            state.plan.point_name(repeat.point),
             outcome_text(repeat),
-            left(kept, elapsed)
+            left(state, elapsed)
         );
         self.screen.note(&style.fitted(&shortened(&text, style.width)));
     }
@@ -109,9 +109,9 @@ fn outcome_text(repeat: &Repeat) -> String {
 }
 
 /// The time left, of what is sure to come and within the budget.
-fn left(kept: &Kept, elapsed: Duration) -> String {
-    let budget = kept.limits.budget().map(|budget| budget.saturating_sub(elapsed).as_secs_f64());
-    let left = time_left_s(&kept.plan, &kept.repeats);
+fn left(state: &SweepState, elapsed: Duration) -> String {
+    let budget = state.limits.budget().map(|budget| budget.saturating_sub(elapsed).as_secs_f64());
+    let left = time_left_s(&state.plan, &state.repeats);
     let left = match (left, budget) {
         (Some(left), Some(budget)) => Some(left.min(budget)),
         (left, budget) => left.or(budget),
@@ -120,8 +120,8 @@ fn left(kept: &Kept, elapsed: Duration) -> String {
 }
 
 /// Heading and as many points around the newest as the terminal has lines for.
-fn drawn_table(kept: &Kept, turn: Turn, style: &Style) -> String {
-    let sweep = kept.so_far();
+fn drawn_table(state: &SweepState, turn: Turn, style: &Style) -> String {
+    let sweep = state.so_far();
     let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
     let room = height.saturating_sub(OTHER_LINES).max(3);
     let first = turn.point.saturating_sub(room / 2).min(sweep.points.len().saturating_sub(room));

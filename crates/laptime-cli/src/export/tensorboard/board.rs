@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use laptime_analyse::{EpochSummary, Report};
 
+use super::epoch_cursor::EpochCursor;
 use super::event_file::{EventFile, FILE_NAME};
 use super::folder::folder_of;
-use super::handed::Handed;
 use super::points::{Counted, points};
 use super::scalars::moment;
 use super::stream::EventStream;
@@ -18,7 +18,7 @@ use super::stream::EventStream;
 #[derive(Debug)]
 pub(crate) struct Board {
     dir: PathBuf,
-    handed: Handed,
+    cursor: EpochCursor,
     files: BTreeMap<u32, FitFile>,
     written: Counted,
     warned: bool,
@@ -27,8 +27,8 @@ pub(crate) struct Board {
 impl Board {
     /// Begins with nothing written; the folders come with the first epoch.
     pub(crate) fn new(dir: &Path) -> Self {
-        let (handed, files) = (Handed::default(), BTreeMap::new());
-        Self { dir: dir.to_owned(), handed, files, written: Counted::default(), warned: false }
+        let (cursor, files) = (EpochCursor::default(), BTreeMap::new());
+        Self { dir: dir.to_owned(), cursor, files, written: Counted::default(), warned: false }
     }
 
     /// Writes what is new. Gives a line for the user the first time that it cannot; what could not be written
@@ -46,7 +46,7 @@ impl Board {
     }
 
     fn write(&mut self, report: &Report) -> io::Result<()> {
-        let Self { dir, handed, files, written, .. } = self;
+        let Self { dir, cursor, files, written, .. } = self;
         let mut take = |epoch: &EpochSummary| {
             let of_fit = match files.entry(epoch.fit) {
                 Entry::Occupied(known) => known.into_mut(),
@@ -57,7 +57,7 @@ impl Board {
             io::Result::Ok(())
         };
         let take = |epoch: &EpochSummary| moment(epoch).map_or(Ok(()), |_| take(epoch));
-        handed.hand_on(&points(report), |epoch| epoch.settled, take)?;
+        cursor.hand_on(&points(report), |epoch| epoch.settled, take)?;
         self.files.values_mut().try_for_each(FitFile::flush)
     }
 }

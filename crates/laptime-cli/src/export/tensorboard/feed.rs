@@ -4,7 +4,7 @@ use std::path::Path;
 
 use laptime_store::StoreError;
 
-use super::handed::Handed;
+use super::epoch_cursor::EpochCursor;
 use super::points::{points, step};
 use super::scalars::{moment, scalars};
 use crate::study::Study;
@@ -12,7 +12,7 @@ use crate::study::Study;
 /// Reads a run and gives each epoch once, as soon as its pass has ended; of a fit without epochs, every 10 s.
 pub struct EpochFeed {
     study: Study,
-    handed: Handed,
+    cursor: EpochCursor,
 }
 
 /// The numbers of one epoch, as TensorBoard shows them.
@@ -34,7 +34,7 @@ impl EpochFeed {
     /// # Errors
     /// When the folder holds no run.
     pub fn open(run: &Path) -> Result<Self, StoreError> {
-        Ok(Self { study: Study::open(run)?, handed: Handed::default() })
+        Ok(Self { study: Study::open(run)?, cursor: EpochCursor::default() })
     }
 
     /// The epochs that ended since the last call. What follows a pass, such as its evaluation, counts as far
@@ -45,7 +45,7 @@ impl EpochFeed {
     pub fn next_epochs(&mut self) -> Result<Vec<EpochPoint>, StoreError> {
         let report = self.study.report()?;
         let mut handed = Vec::new();
-        self.handed.hand_on(
+        self.cursor.hand_on(
             &points(&report),
             |epoch| epoch.ended_s.is_some(),
             |epoch| {

@@ -6,7 +6,7 @@ use laptime_launch::Blocked;
 
 use super::*;
 use crate::command::sweep::conduct::{World, conduct};
-use crate::command::sweep::kept::Kept;
+use crate::command::sweep::state::SweepState;
 
 /// A machine on which somebody else is busy during every second repeat.
 #[derive(Default)]
@@ -29,15 +29,15 @@ impl Machine for BusyByTurns {
 struct Bench<'a>(Executor<'a>);
 
 impl World for Bench<'_> {
-    fn measure(&mut self, kept: &Kept, turn: Turn, limit: Option<Duration>) -> Attempt {
-        self.0.measure(&kept.plan, turn, limit, &mut || ())
+    fn measure(&mut self, state: &SweepState, turn: Turn, limit: Option<Duration>) -> Attempt {
+        self.0.measure(&state.plan, turn, limit, &mut || ())
     }
 
     fn elapsed(&self) -> Duration {
         Duration::ZERO
     }
 
-    fn keep(&mut self, _: &Kept) {}
+    fn keep(&mut self, _: &SweepState) {}
 }
 
 #[test]
@@ -52,22 +52,22 @@ fn a_sweep_with_a_crash_a_hang_and_a_load_half_of_the_time_ends_right() {
         goal: Goal { fewest: 2, most: 2, precision: 0.03, min_time_s: 0.0 },
         target: None,
     };
-    let mut kept = Kept::new("test", 0, plan);
-    kept.limits.timeout_s = Some(2.0);
+    let mut state = SweepState::new("test", 0, plan);
+    state.limits.timeout_s = Some(2.0);
     let signals = Blocked::all();
     let apart = Apart { signals: &signals, watcher: None, no_hooks: false };
     let machine = Box::new(BusyByTurns::default());
     let runs = folder.path().to_owned();
-    conduct(&mut kept, &mut Bench(Executor { runs, apart, machine }));
-    assert_eq!(kept.status, SweepStatus::Finished);
-    let points = kept.document().points;
+    conduct(&mut state, &mut Bench(Executor { runs, apart, machine }));
+    assert_eq!(state.status, SweepStatus::Finished);
+    let points = state.document().points;
     let outcomes: Vec<(PointStatus, Option<&str>)> =
         points.iter().map(|point| (point.status, point.reason.as_deref())).collect();
     let well = (PointStatus::Finished, None);
     let crash = (PointStatus::Failed, Some("exit code 3: boom"));
     let hang = (PointStatus::TimedOut, Some("timed out after 2.00 s"));
     assert_eq!(outcomes, [well, crash, well, hang, well]);
-    let tainted: Vec<bool> = kept.repeats.iter().map(|repeat| !repeat.taints.is_empty()).collect();
+    let tainted: Vec<bool> = state.repeats.iter().map(|repeat| !repeat.taints.is_empty()).collect();
     assert!(tainted.iter().enumerate().all(|(at, tainted)| *tainted == (at % 2 == 1)), "{tainted:?}");
     for at in [0, 2, 4] {
         let clean = points[at].tried - points[at].tainted_repeats;

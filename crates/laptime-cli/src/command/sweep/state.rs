@@ -13,7 +13,7 @@ const SCHEMA: &str = "laptime.sweep.state/1";
 
 /// A sweep, whole.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct SweepState {
     schema: String,
     /// What it is called on disk; the folder's name counts when both differ.
     pub(super) id: String,
@@ -45,7 +45,7 @@ struct Maker {
     pid_start: u64,
 }
 
-impl Kept {
+impl SweepState {
     /// A sweep of which nothing is measured yet.
     pub(super) fn new(id: &str, started_real_ns: u64, plan: Plan) -> Self {
         Self {
@@ -67,11 +67,11 @@ impl Kept {
     pub(crate) fn read(entry: &SweepEntry) -> Result<Self, Failure> {
         let failed = || Failure::new(format!("could not read sweep {}", entry.id));
         let state = entry.state().map_err(|error| failed().caused_by(&error))?;
-        let kept: Self = serde_json::from_slice(&state).map_err(|error| failed().caused_by(&error))?;
-        if kept.schema != SCHEMA {
-            return Err(failed().because(format!("it is a {}, this build reads {SCHEMA}", kept.schema)));
+        let state: Self = serde_json::from_slice(&state).map_err(|error| failed().caused_by(&error))?;
+        if state.schema != SCHEMA {
+            return Err(failed().because(format!("it is a {}, this build reads {SCHEMA}", state.schema)));
         }
-        Ok(Self { id: entry.id.clone(), ..kept })
+        Ok(Self { id: entry.id.clone(), ..state })
     }
 
     /// Takes it over for this process; `false` when another one still makes it.

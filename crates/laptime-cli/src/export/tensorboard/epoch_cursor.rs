@@ -1,4 +1,4 @@
-//! Handed: which epochs of a growing run have been handed on.
+//! Epoch cursor: which epochs of a growing run have been handed on.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use laptime_analyse::EpochSummary;
 
 /// How many epochs of each fit have been handed on. A growing run may fold what was already handed on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Handed {
+pub(super) struct EpochCursor {
     of_fit: BTreeMap<u32, u64>,
 }
 
-impl Handed {
+impl EpochCursor {
     /// Gives the epochs that are ready and new to `take`, in order; from the first it refuses, they come again
     /// next time.
     pub(super) fn hand_on<E>(
@@ -39,14 +39,14 @@ mod tests {
     use super::*;
     use crate::text::sample;
 
-    fn hand_on(handed: &mut Handed, epochs: &[EpochSummary]) -> Vec<(u32, u32)> {
+    fn hand_on(cursor: &mut EpochCursor, epochs: &[EpochSummary]) -> Vec<(u32, u32)> {
         let epochs: Vec<&EpochSummary> = epochs.iter().collect();
         let mut taken = Vec::new();
         let take = |epoch: &EpochSummary| {
             taken.push((epoch.fit, epoch.index));
             Ok::<(), ()>(())
         };
-        handed.hand_on(&epochs, |epoch| epoch.settled, take).unwrap();
+        cursor.hand_on(&epochs, |epoch| epoch.settled, take).unwrap();
         taken
     }
 
@@ -55,31 +55,31 @@ mod tests {
         let mut epochs = sample::several().epochs;
         epochs.last_mut().unwrap().settled = false;
         let all: Vec<(u32, u32)> = epochs.iter().map(|epoch| (epoch.fit, epoch.index)).collect();
-        let mut handed = Handed::default();
-        assert_eq!(hand_on(&mut handed, &epochs[..2]), all[..2]);
-        assert_eq!(hand_on(&mut handed, &epochs), all[2..all.len() - 1]);
-        assert_eq!(hand_on(&mut handed, &epochs), []);
+        let mut cursor = EpochCursor::default();
+        assert_eq!(hand_on(&mut cursor, &epochs[..2]), all[..2]);
+        assert_eq!(hand_on(&mut cursor, &epochs), all[2..all.len() - 1]);
+        assert_eq!(hand_on(&mut cursor, &epochs), []);
         epochs.last_mut().unwrap().settled = true;
-        assert_eq!(hand_on(&mut handed, &epochs), all[all.len() - 1..]);
+        assert_eq!(hand_on(&mut cursor, &epochs), all[all.len() - 1..]);
     }
 
     #[test]
     fn folded_epochs_are_handed_on_only_where_some_of_them_are_new() {
         let epoch =
             |index, count| EpochSummary { fit: 0, index, count, ..sample::several().epochs[0].clone() };
-        let mut handed = Handed::default();
+        let mut cursor = EpochCursor::default();
         let singles = [epoch(0, 1), epoch(1, 1), epoch(2, 1)];
-        assert_eq!(hand_on(&mut handed, &singles), [(0, 0), (0, 1), (0, 2)]);
+        assert_eq!(hand_on(&mut cursor, &singles), [(0, 0), (0, 1), (0, 2)]);
         let folded = [epoch(0, 1), epoch(1, 2), epoch(3, 2), epoch(5, 1)];
-        assert_eq!(hand_on(&mut handed, &folded), [(0, 3), (0, 5)]);
+        assert_eq!(hand_on(&mut cursor, &folded), [(0, 3), (0, 5)]);
     }
 
     #[test]
     fn an_epoch_that_could_not_be_taken_comes_again() {
         let epochs = sample::several().epochs;
-        let mut handed = Handed::default();
+        let mut cursor = EpochCursor::default();
         let mut refusals = 0;
-        let refused = handed.hand_on(
+        let refused = cursor.hand_on(
             &epochs.iter().collect::<Vec<_>>(),
             |_| true,
             |epoch| {
@@ -88,6 +88,6 @@ mod tests {
             },
         );
         assert_eq!((refused, refusals), (Err("full"), 1));
-        assert_eq!(hand_on(&mut handed, &epochs)[0], (epochs[1].fit, 1));
+        assert_eq!(hand_on(&mut cursor, &epochs)[0], (epochs[1].fit, 1));
     }
 }

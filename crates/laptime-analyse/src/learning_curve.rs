@@ -1,10 +1,10 @@
-//! The course of a training: how well its model did, and when that was known.
+//! The learning curve of a training: how well its model did, and when that was known.
 
 use crate::report::{EpochSummary, Report};
 
 /// How one metric of one fit changed over time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct LearningCurve {
     /// The fit.
     pub fit: u32,
     /// What was measured: `loss`, `accuracy`, `validation_loss` or `validation_accuracy`.
@@ -18,13 +18,13 @@ const METRICS: [&str; 4] = ["loss", "validation_loss", "accuracy", "validation_a
 
 /// Every metric of every fit that has a value at the end of an epoch.
 #[must_use]
-pub fn courses(report: &Report) -> Vec<Course> {
+pub fn learning_curves(report: &Report) -> Vec<LearningCurve> {
     let fits = report.fits.iter().flat_map(|fit| METRICS.map(|metric| (fit.index, metric)));
-    let courses = fits.map(|(fit, metric)| {
+    let curves = fits.map(|(fit, metric)| {
         let epochs = report.epochs.iter().filter(|epoch| epoch.fit == fit && epoch.complete);
-        Course { fit, metric, values: epochs.filter_map(|epoch| known(epoch, metric)).collect() }
+        LearningCurve { fit, metric, values: epochs.filter_map(|epoch| known(epoch, metric)).collect() }
     });
-    courses.filter(|course| !course.values.is_empty()).collect()
+    curves.filter(|curve| !curve.values.is_empty()).collect()
 }
 
 /// The value of a metric at the end of an epoch; that of held-out data is known when its evaluation is over.
@@ -54,14 +54,14 @@ mod tests {
             }
             script.end_fit();
         }
-        let courses = courses(&script.close().report());
-        let names: Vec<_> = courses.iter().map(|course| (course.fit, course.metric)).collect();
+        let curves = learning_curves(&script.close().report());
+        let names: Vec<_> = curves.iter().map(|curve| (curve.fit, curve.metric)).collect();
         let all = ["loss", "accuracy", "validation_accuracy"];
         assert_eq!(names, [0, 1].map(|fit| all.map(|metric| (fit, metric))).concat());
-        for course in courses {
-            let late = if course.metric == "validation_accuracy" { 0.02 } else { 0.0 };
-            for (at, (seconds, _)) in course.values.iter().enumerate() {
-                assert!((seconds - (0.1 + 0.12 * at as f64) - late).abs() < 1e-9, "{course:?}");
+        for curve in curves {
+            let late = if curve.metric == "validation_accuracy" { 0.02 } else { 0.0 };
+            for (at, (seconds, _)) in curve.values.iter().enumerate() {
+                assert!((seconds - (0.1 + 0.12 * at as f64) - late).abs() < 1e-9, "{curve:?}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Spans of one stage that are open at the same time on one thread, distinguished by who opened them.
+//! Spans of one stage that are open at the same time on one thread, distinguished by the task that opened them.
 //!
 //! Ends are matched to begins by stage. That is enough until tasks of one event loop are inside the same
 //! stage together: then each end must find the begin of its own task.

@@ -1,4 +1,4 @@
-//! Around: what a run does beside its steps, each with its share.
+//! Outside the steps: start-up, evaluation and checkpoints, each with its share of the run.
 
 use laptime_core::Status;
 use laptime_core::units::{duration, percent};
@@ -10,7 +10,7 @@ use crate::wording::how_often;
 const WORTH_A_WORD: (f64, f64) = (0.2, 0.5);
 
 /// Start-up, evaluation and checkpoints that take much of the run, from the largest.
-pub(crate) fn around(report: &Report) -> Vec<Finding> {
+pub(crate) fn outside_steps(report: &Report) -> Vec<Finding> {
     let found = [start_up(report), repeated(report, "evaluate"), repeated(report, "checkpoint")];
     let mut found: Vec<(f64, Finding)> = found.into_iter().flatten().collect();
     let (share, seconds) = WORTH_A_WORD;

@@ -1,4 +1,4 @@
-//! One row of a CSV file: from text to numbers.
+//! The numbers of a CSV row, parsed from its fields.
 
 use csv::ByteRecord;
 
@@ -26,29 +26,13 @@ pub(crate) fn parse_row(record: &ByteRecord, numbers: &mut Vec<f32>) -> Result<(
     Ok(())
 }
 
-/// Whether the first row is a header, judged by it and the row that follows.
-///
-/// A row without a single number cannot be data. A row that mixes text and numbers is a header only if the next
-/// row is all numbers. An empty cell is no sign of a header: it is more often a value that is missing, and to
-/// take its row for a header would drop data silently.
-#[must_use]
-pub fn is_header(first: &ByteRecord, second: Option<&ByteRecord>) -> bool {
-    let numbers = first.iter().filter(|cell| parse_cell(cell).is_some()).count();
-    let empty = first.iter().filter(|cell| bare(cell).is_empty()).count();
-    let texts = first.len() - numbers - empty;
-    texts > 0 && (numbers == 0 || second.is_some_and(all_numbers))
-}
-
-fn all_numbers(record: &ByteRecord) -> bool {
-    record.iter().all(|cell| parse_cell(cell).is_some())
-}
-
-fn parse_cell(cell: &[u8]) -> Option<f32> {
+/// The number in a cell; `None` when it has none.
+pub(crate) fn parse_cell(cell: &[u8]) -> Option<f32> {
     std::str::from_utf8(bare(cell)).ok()?.parse().ok()
 }
 
 /// The cell without the spaces around it, and without quotes that follow a space: the `csv` crate keeps those.
-fn bare(cell: &[u8]) -> &[u8] {
+pub(crate) fn bare(cell: &[u8]) -> &[u8] {
     let cell = cell.trim_ascii();
     let unquoted = cell.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
     unquoted.map_or(cell, |inner| inner.trim_ascii())
@@ -61,11 +45,6 @@ mod tests {
     fn parsed(cells: &[&str]) -> Result<Vec<f32>, BadCell> {
         let mut numbers = Vec::new();
         parse_row(&ByteRecord::from(cells.to_vec()), &mut numbers).map(|()| numbers)
-    }
-
-    fn header(first: &[&str], second: Option<&[&str]>) -> bool {
-        let second = second.map(|cells| ByteRecord::from(cells.to_vec()));
-        is_header(&ByteRecord::from(first.to_vec()), second.as_ref())
     }
 
     #[test]
@@ -87,21 +66,5 @@ mod tests {
             let expected = BadCell::NotFinite { column: 1, text: text.into() };
             assert_eq!(parsed(&[text]).unwrap_err(), expected);
         }
-    }
-
-    #[test]
-    fn text_over_numbers_is_a_header() {
-        assert!(header(&["a", "b"], Some(&["1", "2"])));
-        assert!(header(&["", "a"], Some(&["1", "2"])));
-        assert!(header(&["id", "2019"], Some(&["1", "2"])));
-        assert!(header(&["a", "b"], None));
-    }
-
-    #[test]
-    fn numbers_or_a_missing_value_are_no_header() {
-        assert!(!header(&["1", "2"], Some(&["1", "2"])));
-        assert!(!header(&["1", ""], Some(&["1", "2"])));
-        assert!(!header(&["1", "x"], Some(&["1", "x"])));
-        assert!(!header(&["nan", "1"], Some(&["1", "2"])));
     }
 }
