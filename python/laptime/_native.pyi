@@ -73,8 +73,17 @@ def begin_backward(tensors: object, /) -> None:
 def begin_call(module: object, /) -> bool | int | None:
     """A module is called: `None` when that is no stage, `True` when it has begun, else what is wanted first."""
 
+def begin_capture() -> None:
+    """What follows is captured into a graph instead of being computed."""
+
 def begin_compiled_update(optimizer: object) -> int:
     """A compiled function updates the optimizer's model: `UPDATE_BEGUN`, or `UPDATE_UNSETTLED`: settle first."""
+
+def begin_device(device_index: int, current_stream: Callable[[int], int]) -> None:
+    """Times of a device are taken from here on; `current_stream` gives the stream that is in use on one."""
+
+def begin_device_work(stage_id: int) -> int:
+    """Something is copied to a device or waited for, as this stage; gives what `end_device_work` needs."""
 
 def begin_framework_epoch(is_late: bool) -> None:
     """A pass over the data begins; late steps end when they are reported as computed."""
@@ -130,8 +139,14 @@ def end_backward() -> int | None:
 def end_call() -> None:
     """The outermost call has ended."""
 
+def end_capture() -> None:
+    """The graph is captured."""
+
 def end_compiled_update(optimizer: object) -> None:
     """The compiled function has updated the model."""
+
+def end_device_work(stage_id: int, before: int) -> None:
+    """The copy or the wait has ended."""
 
 def end_framework_epoch() -> None:
     """The pass over the data has ended, if one is open."""
@@ -291,8 +306,7 @@ def register_torch(
     is_grad_enabled: Callable[[], bool],
     mode_count: Callable[[], int],
     tensor: type,
-    float32: object,
-    float64: object,
+    floats: tuple[object, object, object, object],
 ) -> None:
     """Keeps the functions of PyTorch that every step calls, and its type of tensors."""
 

@@ -277,6 +277,9 @@ class Training:
     def end_fit(self) -> None:
         """The fit ends with its last epoch, evaluation or checkpoint."""
         if _native.in_training():
+            facts = _frameworks.end_facts()
+            if facts:
+                _native.fit_update(facts)
             _native.end_training()
             self._reset_fit()
 

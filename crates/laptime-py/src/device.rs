@@ -11,7 +11,7 @@ static CURRENT_STREAM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// Times of a device are taken from here on; `current_stream` gives the stream that is in use on one.
 #[pyfunction]
-pub(crate) fn begin_device(device_index: u32, current_stream: Bound<'_, PyAny>) {
+pub(crate) fn begin_device(device_index: u32, current_stream: &Bound<'_, PyAny>) {
     let _ = CURRENT_STREAM.set(current_stream.py(), current_stream.clone().unbind());
     guarded((), || {
         record::streams_from(stream_in_use);

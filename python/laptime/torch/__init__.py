@@ -15,12 +15,15 @@ from . import (
     checkpoint,
     collectives,
     copies,
+    device,
     dynamo,
     facts,
     gradients,
+    graphs,
     loader,
     modules,
     optimizers,
+    waits,
     workers,
 )
 
@@ -37,7 +40,10 @@ def attach() -> None:
         ("update", optimizers.attach_around),
         ("torch.save", checkpoint.attach),
         ("torch.distributed", collectives.attach),
+        ("device", device.attach),
         ("Tensor.to", copies.attach),
+        ("Tensor.item", waits.attach),
+        ("CUDAGraph", graphs.attach),
         ("DataLoader", loader.attach),
         ("DataLoader workers", workers.attach),
     )
@@ -51,5 +57,6 @@ def _register() -> None:
         data=(torch.utils.data.DataLoader, facts.loader_facts),
         # A loader has rows or does not know them.
         counts_rows=False,
+        end=device.peak_facts,
     )
     _training.end_with_script()

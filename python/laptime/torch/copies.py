@@ -1,7 +1,8 @@
-"""Copies: tensors that go from the host to a device."""
+"""Copies: tensors that go from the host to a device, and back."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,87 +11,144 @@ from torch import nn
 from torch.compiler import is_dynamo_compiling
 
 from .. import _guard, _native
-from .._native import enter, exit
+from .._native import begin_device_work, count, end_device_work
+from .device import when_used
 from .sizes import untracked
 
 _HOST_TO_DEVICE = _native.stage_id("host_to_device")
+_DEVICE_WAIT = _native.stage_id("device_wait")
 
 # A tensor of another kind has copies of its own, which its `__torch_function__` sees.
-_PLAIN = (torch.Tensor, nn.Parameter)
+PLAIN = (torch.Tensor, nn.Parameter)
+
+# A copy under way: its stage, and what came before it.
+_Copy = tuple[int, int]
+# What is copied, whether to a device, and whether the host waits for it.
+_Found = tuple[Any, bool, bool]
 
 
 def attach() -> None:
-    """Copies to a device are watched from the moment there is one; a CPU script never pays for it."""
-    if torch.cuda.is_initialized():
+    """Copies are watched from the first one on; where there is no driver a script never pays for it."""
+    if torch.version.cuda is not None and os.path.exists("/dev/nvidiactl"):
         _watch_copies()
     else:
-        torch.cuda._lazy_call(_watch_copies)
+        when_used(_watch_copies)
 
 
 @_guard.safely
 def _watch_copies() -> None:
+    for name, find in (
+        ("to", _find_to),
+        ("cuda", _find_cuda),
+        ("cpu", _find_cpu),
+        ("copy_", _find_copy),
+    ):
+        replace_method(name, _copying(find))
+
+
+def replace_method(name: str, make: Callable[[Any], Callable[..., Any]]) -> None:
+    """Puts a hook in the place of a tensor's method."""
+    original = getattr(torch.Tensor, name)
+    _guard.replace(torch.Tensor, name, make)
+    # Torch made this list of its own methods before ours stood in their place.
     allowed = nn.parameter.UninitializedTensorMixin._allowed_methods
-    for name, make in (("to", _copying()), ("cuda", _copying(("cuda",)))):
-        original = getattr(torch.Tensor, name)
-        _guard.replace(torch.Tensor, name, make)
-        # Torch made this list of its own methods before ours stood in their place.
-        if original in allowed:
-            allowed.append(getattr(torch.Tensor, name))
+    if original in allowed:
+        allowed.append(getattr(torch.Tensor, name))
 
 
-def _leaves_host(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether this copy goes from the host to a device; a tensor of a user's own kind is left alone."""
-    if type(tensor) not in _PLAIN:
-        return False
-    with untracked():
-        return not tensor.is_cuda and _goes_to_device(args, kwargs)
+# Which way a call copies; `None` when it copies nothing between host and device.
 
 
-def _goes_to_device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _find_to(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Found | None:
     target = args[0] if args else kwargs.get("device", kwargs.get("other"))
+    blocks = not (kwargs.get("non_blocking") or any(value is True for value in args[1:3]))
+    if tensor.is_cuda:
+        return (tensor, False, blocks) if _is_host(target) else None
+    return (tensor, True, blocks) if _is_device(target) else None
+
+
+def _find_cuda(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Found | None:
+    blocks = not (kwargs.get("non_blocking") or args[1:2] == (True,))
+    return None if tensor.is_cuda else (tensor, True, blocks)
+
+
+def _find_cpu(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Found | None:
+    return (tensor, False, True) if tensor.is_cuda else None
+
+
+def _find_copy(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Found | None:
+    source: Any = args[0] if args else kwargs.get("src")
+    if type(source) not in PLAIN or source.is_cuda == tensor.is_cuda:
+        return None
+    blocks = not (kwargs.get("non_blocking") or args[1:2] == (True,))
+    return source, tensor.is_cuda, blocks
+
+
+def _is_device(target: Any) -> bool:
     if isinstance(target, torch.Tensor):
         return target.is_cuda
     if isinstance(target, torch.device):
         return target.type == "cuda"
-    return isinstance(target, int) or (isinstance(target, str) and target.startswith("cuda"))
+    return type(target) is int or (isinstance(target, str) and target.startswith("cuda"))
 
 
-def _copying(target: tuple[Any, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a copy to a target, or to where the arguments say."""
+def _is_host(target: Any) -> bool:
+    if isinstance(target, torch.Tensor):
+        return target.is_cpu
+    if isinstance(target, torch.device):
+        return target.type == "cpu"
+    return isinstance(target, str) and target == "cpu"
+
+
+def _copying(
+    find: Callable[[Any, tuple[Any, ...], dict[str, Any]], _Found | None],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a method whose copies between host and device are on record."""
+
+    @_guard.safely
+    def begin(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Copy | None:
+        with untracked():
+            found = find(tensor, args, kwargs)
+            return None if found is None else _begin_copy(*found)
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def copy(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_dynamo_compiling():
+            if is_dynamo_compiling() or type(self) not in PLAIN:
                 return original(self, *args, **kwargs)
-            leaves = _begin_copy(self, target or args, kwargs)
+            copying = begin(self, args, kwargs)
+            if copying is None:
+                return original(self, *args, **kwargs)
             try:
-                moved = original(self, *args, **kwargs)
+                return original(self, *args, **kwargs)
             except BaseException as error:
-                _end_copy(leaves, None)
                 _guard.hide_frame(error)
                 raise
-            _end_copy(leaves, moved)
-            return moved
+            finally:
+                _end_copy(copying)
 
         return copy
 
     return make
 
 
-@_guard.safely
-def _begin_copy(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    leaves = _leaves_host(tensor, args, kwargs)
-    if leaves:
-        enter(_HOST_TO_DEVICE)
-    return leaves
+def _begin_copy(source: Any, to_device: bool, blocks: bool) -> _Copy:
+    size = source.nbytes
+    if not to_device:
+        count("device_to_host_bytes", size)
+        return _DEVICE_WAIT, begin_device_work(_DEVICE_WAIT)
+    count("host_to_device_bytes", size)
+    is_pageable = not source.is_pinned()
+    if is_pageable:
+        count("pageable_bytes", size)
+    # A copy from memory that is not pinned waits for its data to be staged, whatever was asked for.
+    if blocks or is_pageable:
+        count("blocking_bytes", size)
+    return _HOST_TO_DEVICE, begin_device_work(_HOST_TO_DEVICE)
 
 
 @_guard.safely
-def _end_copy(leaves: bool | None, moved: Any) -> None:
-    if not leaves:
-        return
-    exit(_HOST_TO_DEVICE)
-    if moved is not None:
-        with untracked():
-            _native.count("host_to_device_bytes", moved.nbytes)
+def _end_copy(copying: _Copy) -> None:
+    stage, before = copying
+    end_device_work(stage, before)
+    if stage == _HOST_TO_DEVICE:
         _native.moved_to_device()

@@ -24,6 +24,7 @@ from .._native import (
     leave_update,
 )
 from .._training import here
+from . import graphs
 from .around import around
 
 _OPTIMIZER = _native.stage_id("optimizer")
@@ -85,6 +86,8 @@ def _make_step(original: Callable[..., Any]) -> Callable[..., Any]:
             _guard.hide_frame(error)
             raise
         if nested:
+            if graphs.captured is not None:
+                graphs.captured.append(self)
             return result
         end_update(self)
         return result

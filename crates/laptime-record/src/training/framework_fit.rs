@@ -1,6 +1,6 @@
 //! A fit whose framework runs the loop itself: it reports its epochs, its waits for batches, and its steps.
 
-use laptime_core::{FitFacts, Ticks};
+use laptime_core::{FitFacts, StageId, Ticks};
 
 use super::Training;
 use super::late_steps::LateSteps;
@@ -101,6 +101,7 @@ impl Training {
     ///
     /// Steps of a framework that computes asynchronously are late: they end when they are reported as computed.
     pub fn begin_framework_epoch(&mut self, is_late: bool) {
+        self.boundaries.mark(StageId::DATA_WAIT);
         if let Some(fit) = self.outermost_fit() {
             fit.begin_epoch(is_late);
         }
@@ -108,6 +109,7 @@ impl Training {
 
     /// The pass over the data has ended, if one is open.
     pub fn end_framework_epoch(&mut self) {
+        self.boundaries.mark(StageId::BETWEEN_EPOCHS);
         if let Some(fit) = self.outermost_fit() {
             fit.end_epoch();
         }
@@ -115,6 +117,7 @@ impl Training {
 
     /// The next batch is requested: the step before ends, and the wait begins.
     pub fn request_batch(&mut self) {
+        self.boundaries.begin_step(StageId::DATA_WAIT);
         match self.steps() {
             Some(Steps::Done(log)) => log.request(),
             Some(Steps::Late(steps)) => steps.request(),
@@ -124,6 +127,7 @@ impl Training {
 
     /// The loop turns: the step before ends, and the next begins without a wait.
     pub fn next_step(&mut self) {
+        self.boundaries.begin_step(StageId::PREPARE);
         if let Some(Steps::Done(log)) = self.steps() {
             log.turn();
         }
@@ -138,6 +142,7 @@ impl Training {
 
     /// The batch is here, or what will bring it.
     pub fn batch_arrived(&mut self, samples: u32) {
+        self.boundaries.pass(StageId::PREPARE);
         match self.steps() {
             Some(Steps::Done(log)) => log.arrived(samples),
             Some(Steps::Late(steps)) => steps.end_wait(),
