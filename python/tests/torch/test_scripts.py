@@ -42,6 +42,7 @@ EXPECTED = [
     Expected("accumulate.py", ((3, 10, 640),), 640, 577, stages=LOADED),
     Expected("discarded.py", ((3, 10, 640),), 640, discarded=87),
     Expected("device.py", ((3, 10, 640),), 640, 136714, stages=(*LOADED, "loss")),
+    Expected("graph.py", ((3, 10, 160),), 160, 8, stages=("data_wait", "cuda_graph")),
     Expected("amp.py", ((2, 10, 320),), 320, 577, stages=LOADED),
     Expected("compiled.py full hooked", ((3, 5, 200),), 200, 833),
     Expected("compiled.py method", ((3, 5, 200),), 200, 833, stages=(*LOADED, "evaluate")),
