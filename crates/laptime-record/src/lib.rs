@@ -26,6 +26,7 @@ mod active;
 mod batch_log;
 mod clock;
 mod count;
+pub mod device;
 mod explicit;
 mod fit;
 mod fit_log;
