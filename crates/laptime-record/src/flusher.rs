@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::{Acquire, Release};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use laptime_core::{Anchor, Closing, LaneState, Record, Trouble};
 use laptime_store::LogWriter;
 
 use crate::active::Shared;
 use crate::clock::Clock;
+use crate::device::DeviceReader;
 use crate::lane::Lane;
 use crate::probe::Probes;
 use crate::stage::stage_names_from;
@@ -19,12 +22,18 @@ const SAMPLE_EVERY_NS: u64 = 1_000_000_000;
 /// How much a power cut may cost.
 const SYNC_EVERY_NS: u64 = 5_000_000_000;
 
+/// How long the end waits for what a device was given.
+const DEVICE_PATIENCE: Duration = Duration::from_secs(1);
+/// How often it looks meanwhile.
+const DEVICE_LOOK: Duration = Duration::from_millis(2);
+
 /// Drains lanes into a log. [`Flusher::tick`] does one round, so that tests need no thread and no sleep.
 pub(crate) struct Flusher {
     shared: &'static Shared,
     writer: LogWriter,
     clock: Box<dyn Clock>,
     probes: Probes,
+    devices: DeviceReader,
     ring: Option<PathBuf>,
     names_written: usize,
     threads_written: u64,
@@ -49,6 +58,7 @@ impl Flusher {
             writer,
             clock,
             probes,
+            devices: DeviceReader::new(shared),
             ring,
             names_written: 0,
             threads_written: 0,
@@ -69,6 +79,7 @@ impl Flusher {
 
     /// One round: lanes, and what is due.
     pub(crate) fn tick(&mut self) {
+        self.read_devices();
         let now = self.clock.anchor();
         self.shared.header.put_anchor(&now);
         let drained = self.drain(&now);
@@ -90,6 +101,50 @@ impl Flusher {
             self.writer.sync();
         }
         self.free_ended();
+    }
+
+    /// Puts on the devices' lanes what they have done since.
+    fn read_devices(&mut self) {
+        if !self.devices.is_needed() {
+            return;
+        }
+        let now = self.clock.anchor();
+        for (lane, events) in self.devices.poll(&now) {
+            for event in events {
+                if lane.is_full() {
+                    self.make_room(lane, &now);
+                }
+                // This thread drains the lane: it need not be woken.
+                let _ = lane.push_event(&event);
+            }
+        }
+    }
+
+    /// Drains a lane that this thread itself fills.
+    fn make_room(&mut self, lane: Lane, now: &Anchor) {
+        self.write_names_and_notes();
+        let tail = self.drain_lane(lane, lane.0.head.load(Acquire), now);
+        self.writer.flush(now);
+        lane.0.tail.store(tail, Release);
+    }
+
+    /// Reads what the devices were given to the end, unless that takes too long or the driver reports errors.
+    fn finish_devices(&mut self) {
+        if !self.devices.is_needed() {
+            return;
+        }
+        self.devices.take_no_more();
+        let began = Instant::now();
+        loop {
+            let faults = self.devices.faults();
+            self.read_devices();
+            let is_healthy = faults == self.devices.faults();
+            if !is_healthy || !self.devices.waits() || began.elapsed() > DEVICE_PATIENCE {
+                break;
+            }
+            thread::sleep(DEVICE_LOOK);
+        }
+        self.devices.give_up();
     }
 
     /// Puts everything new into the writer; says how far each lane was read.
@@ -148,6 +203,7 @@ impl Flusher {
 
     /// The last round: every lane to its end, the last readings, and how it ended.
     pub(crate) fn close(mut self, closing: Closing) -> LogWriter {
+        self.finish_devices();
         self.tick();
         let now = self.clock.anchor();
         let drained = self.drain(&now);

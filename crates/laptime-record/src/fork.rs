@@ -8,6 +8,7 @@ use std::sync::MutexGuard;
 use laptime_core::Trouble;
 
 use crate::active::{self, RecorderLocks};
+use crate::device;
 use crate::imports::{Imports, imports};
 use crate::process_recorder::{ProcessRecorder, process_recorder};
 use crate::stage::{StageNames, names};
@@ -56,6 +57,7 @@ extern "C" fn in_parent() {
 
 extern "C" fn in_child() {
     let was_on = active::begin_anew_in_child();
+    device::begin_anew_in_child();
     let _ = std::panic::catch_unwind(|| {
         let held = HELD.try_with(RefCell::take).ok().flatten();
         if let Some(mut held) = held {

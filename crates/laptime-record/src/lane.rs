@@ -347,6 +347,12 @@ impl Lane {
         self.push(Entry::from_event(event), capacity)
     }
 
+    /// Whether the next event would get lost.
+    pub(crate) fn is_full(self) -> bool {
+        let waiting = self.0.head.load(Relaxed).wrapping_sub(self.0.tail.load(Acquire));
+        waiting >= RING_ENTRIES as u64
+    }
+
     #[inline]
     fn push(self, entry: Entry, capacity: u64) -> Pushed {
         let head = self.0.head.load(Relaxed);
