@@ -25,6 +25,7 @@ mod lane;
 mod lap_choice;
 mod laps;
 mod law;
+mod layers;
 mod ledger;
 mod loading;
 mod machine;
