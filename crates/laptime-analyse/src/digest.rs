@@ -6,6 +6,7 @@ use crate::death::{counts, deaths};
 use crate::device_ledger::device_ledger;
 use crate::epoch_stream::EpochStream;
 use crate::law;
+use crate::layers::layers;
 use crate::loading::loading;
 use crate::process::Process;
 use crate::profile::{self, ProfileFold, ProfileStacks};
@@ -172,6 +173,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
         time_left: process.time_left(&timebase),
         overhead: process.overhead(wall_s),
         profile: None,
+        layers: layers(process),
         law: law::law(process, &timebase),
         open_stages: Vec::new(),
         deaths: Vec::new(),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{Estimate, FitFacts, Metric, StageId, Ticks};
+use laptime_core::{Estimate, FitFacts, LayerFacts, Metric, StageId, Ticks};
 
 use crate::epoch::Epoch;
 use crate::epochs::Epochs;
 use crate::lane::Lane;
 use crate::laps::Laps;
+use crate::layers::MOST_LAYERS;
 use crate::step_series::StepSeries;
 use crate::tally::Step;
 use crate::totals::Totals;
@@ -40,6 +41,8 @@ pub(crate) struct Fit {
     pub(crate) steps: StepSeries,
     /// Its laps while it has no epochs.
     pub(crate) laps: Laps,
+    /// What was measured of its model's modules, by their names.
+    pub(crate) layers: BTreeMap<String, LayerFacts>,
     /// The newest value of everything that was measured.
     measured: BTreeMap<Metric, f64>,
     /// Epochs there were when the time left was last predicted.
@@ -140,6 +143,13 @@ impl Fit {
                 epoch.measured = Some(at);
             }
             None => self.laps.take_metric(metric, value),
+        }
+    }
+
+    /// Takes what was measured of a module so far.
+    pub(crate) fn take_layer(&mut self, facts: &LayerFacts) {
+        if self.layers.len() < MOST_LAYERS || self.layers.contains_key(&facts.name) {
+            self.layers.insert(facts.name.clone(), facts.clone());
         }
     }
 

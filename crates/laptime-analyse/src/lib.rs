@@ -23,6 +23,7 @@ mod lane;
 mod lap_choice;
 mod laps;
 mod law;
+mod layers;
 mod learning_curve;
 mod ledger;
 mod loading;

@@ -68,6 +68,7 @@ impl Process {
             Record::Track { lane, track, started } => self.take_track(*lane, track, *started),
             Record::Device { lane, facts } => self.lane(*lane).device = Some(facts.clone()),
             Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().learn(facts),
+            Record::Layer { fit, facts } => self.fits.entry(*fit).or_default().take_layer(facts),
             Record::Import { name, length } => self.imports.take(name, *length),
             Record::Event { lane, event } => self.take_event(*lane, event),
             Record::State(state) => self.take_state(state),

@@ -6,6 +6,7 @@ use serde::Serialize;
 mod findings;
 mod fits;
 mod laps;
+mod layers;
 mod machine;
 mod profile;
 mod tracks;
@@ -14,6 +15,7 @@ mod trainers;
 pub use findings::{Death, Finding, Law, OpenStageSummary, Part, Warning};
 pub use fits::{EpochTimes, FitSummary, MetricValue, SteadySteps, TargetSummary};
 pub use laps::{EpochSummary, LapKind, StepStatistics};
+pub use layers::LayerSummary;
 pub use machine::{ImportTime, MachineUse, Memory, Overhead, StartUp, Transfer};
 pub use profile::{ProfileFunction, ProfilePart, ProfileReport, ProfileStage, SampledPart, SamplingCost};
 pub use tracks::{DeviceRow, LedgerRow, LoadingSummary, TrackSummary, WorkerSummary};
@@ -77,6 +79,8 @@ pub struct Report {
     pub overhead: Overhead,
     /// Hot functions; absent where none were asked for.
     pub profile: Option<ProfileReport>,
+    /// The modules of each fit's model, longest first; absent where none were asked for.
+    pub layers: Option<Vec<LayerSummary>>,
     /// The law through the fits, when they differ in one value.
     pub law: Option<Law>,
     /// Stages that were open when the process died, from the outermost.

@@ -124,6 +124,7 @@ pub(crate) struct DemoArgs {
 Examples:
   laptime run -- python train.py --epochs 3     where does the time of a training go?
   laptime run --profile -- python train.py      which functions take each stage?
+  laptime run --layers -- python train.py       which layers of the model take the time?
   laptime run --name baseline -- ./train.sh     any command, called `baseline`
   laptime run --tensorboard logs -- python train.py      epoch times in TensorBoard, live
 
@@ -146,6 +147,9 @@ pub(crate) struct RunArgs {
     /// Sample the Python stacks, to show which functions take each stage
     #[arg(long)]
     pub(crate) profile: bool,
+    /// Time each layer of the model on sampled steps (PyTorch, and Keras where it runs eagerly)
+    #[arg(long, conflicts_with = "no_hooks")]
+    pub(crate) layers: bool,
     #[command(flatten)]
     pub(crate) place: Place,
     /// The command and its arguments, best after `--`

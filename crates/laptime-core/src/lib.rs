@@ -6,6 +6,7 @@ mod event;
 mod fit;
 mod gauge;
 mod lane;
+mod layer;
 mod machine;
 mod metric;
 pub mod proc;
@@ -24,6 +25,7 @@ pub use event::Event;
 pub use fit::{FitFacts, Goal};
 pub use gauge::{Gauge, Sample};
 pub use lane::{LaneState, OpenStage, StageTotal};
+pub use layer::LayerFacts;
 pub use machine::MachineReading;
 pub use metric::Metric;
 pub use profile::{

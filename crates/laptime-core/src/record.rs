@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Anchor, Closing, DeviceFacts, Event, FitFacts, LaneState, Sample, StageId, Status, Ticks, Track, Trouble,
+    Anchor, Closing, DeviceFacts, Event, FitFacts, LaneState, LayerFacts, Sample, StageId, Status, Ticks,
+    Track, Trouble,
 };
 
 /// One entry of a process' log.
@@ -43,6 +44,13 @@ pub enum Record {
         fit: u32,
         /// What is known.
         facts: Box<FitFacts>,
+    },
+    /// A module of a model on the sampled steps so far: the newest one of a fit and name replaces the older ones.
+    Layer {
+        /// The fit's number within the process.
+        fit: u32,
+        /// What was measured.
+        facts: Box<LayerFacts>,
     },
     /// A module was imported before the first fit, outside any other import.
     Import {

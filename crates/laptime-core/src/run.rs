@@ -134,6 +134,11 @@ pub enum Trouble {
         /// Why.
         because: String,
     },
+    /// Times of layers were asked for and could not be taken.
+    LayerTimesOff {
+        /// Why.
+        because: String,
+    },
     /// A thread was not recorded because all lanes were taken.
     ThreadsNotRecorded {
         /// How many.

@@ -13,7 +13,7 @@ use laptime_store::clear_rings_of;
 use crate::child::{Change, Child, Ended};
 use crate::child_usage::ChildUsage;
 use crate::environment;
-use crate::hooks::Hooks;
+use crate::hooks::{Attach, Hooks};
 use crate::session;
 use crate::signals::{Blocked, Signal};
 use crate::supervisor::Supervisor;
@@ -64,7 +64,7 @@ impl Apart<'_> {
         limit: Option<Duration>,
         beat: &mut dyn FnMut(),
     ) -> io::Result<(Watched, Finished)> {
-        let hooks = Hooks::prepare(&supervisor, self.no_hooks);
+        let hooks = Hooks::prepare(&supervisor, if self.no_hooks { Attach::Nothing } else { Attach::Hooks });
         let variables = environment::variables(&supervisor, &hooks);
         let started = outputs(supervisor.run())
             .and_then(|files| Child::start_apart(words, &variables, self.signals, files, self.watcher));

@@ -12,7 +12,7 @@ use crate::bystander::Bystander;
 use crate::child::{Change, Child, Ended};
 use crate::child_usage::ChildUsage;
 use crate::environment;
-use crate::hooks::Hooks;
+use crate::hooks::{Attach, Hooks};
 use crate::signals::Blocked;
 use crate::supervisor::Supervisor;
 use crate::timer::Timer;
@@ -49,9 +49,9 @@ impl<'a> Foreground<'a> {
         words: &'a [OsString],
         mut supervisor: Supervisor,
         signals: &'a Blocked,
-        no_hooks: bool,
+        attach: Attach,
     ) -> io::Result<Self> {
-        let hooks = Hooks::prepare(&supervisor, no_hooks);
+        let hooks = Hooks::prepare(&supervisor, attach);
         let variables = environment::variables(&supervisor, &hooks);
         // Before the command: a signal to the whole group may come as soon as that runs.
         let bystander = Bystander::stand();

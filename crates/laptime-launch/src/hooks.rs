@@ -22,6 +22,8 @@ use crate::supervisor::Supervisor;
 
 /// Set to 0 so that Python's hooks stay away.
 const HOOKS_VARIABLE: &str = "LAPTIME_HOOKS";
+/// Set to 1 so that the hooks time each layer of a model.
+const LAYERS_VARIABLE: &str = "LAPTIME_LAYERS";
 /// Names the folder of the Python package that this command belongs to; set by the package itself.
 const PACKAGE_VARIABLE: &str = "LAPTIME_PACKAGE";
 /// Names the file in which Pythons say what became of the hooks.
@@ -37,6 +39,17 @@ const REGISTRY_FILE: &str = "frameworks.txt";
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 /// Processes that are looked at; which Python one of thousands is does not matter.
 const MOST_LOOKED_AT: usize = 256;
+
+/// What is attached to the Pythons of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attach {
+    /// Nothing: the command is measured from outside.
+    Nothing,
+    /// Hooks of the frameworks.
+    Hooks,
+    /// The same, and hooks of a model's modules on some steps.
+    HooksAndLayers,
+}
 
 /// The hooks of one command.
 pub(crate) struct Hooks {
@@ -58,12 +71,16 @@ struct Places {
 impl Hooks {
     /// Lays out what the command's Pythons need. Without a run on disk there is nothing to join, and the hooks
     /// stay away.
-    pub(crate) fn prepare(supervisor: &Supervisor, no_hooks: bool) -> Self {
-        let off = no_hooks || env::var_os(HOOKS_VARIABLE).is_some_and(|value| switched(&value) != Some(true));
+    pub(crate) fn prepare(supervisor: &Supervisor, attach: Attach) -> Self {
+        let off = attach == Attach::Nothing
+            || env::var_os(HOOKS_VARIABLE).is_some_and(|value| switched(&value) != Some(true));
         let run = supervisor.run().filter(|_| !off);
         let prepared = run.and_then(|run| lay_out(run, supervisor.rank()).ok());
         let (variables, places) = prepared.unzip();
-        let variables = variables.unwrap_or_else(|| vec![(HOOKS_VARIABLE, "0".into())]);
+        let mut variables = variables.unwrap_or_else(|| vec![(HOOKS_VARIABLE, "0".into())]);
+        if attach == Attach::HooksAndLayers {
+            variables.push((LAYERS_VARIABLE, "1".into()));
+        }
         let began = Instant::now();
         Self { variables, places, seen: BTreeMap::new(), began, due: began + FIRST_LOOK }
     }

@@ -35,6 +35,7 @@ pub use child::{Ended, replace_this_process};
 pub use child_usage::ChildUsage;
 pub use ending::end_like;
 pub use foreground::{Foreground, Ran};
+pub use hooks::Attach;
 pub use machine::{Machine, RealMachine, own_cpu_s};
 pub use other_ranks::wait_for_their_end;
 pub use settings::{Given, Settings, is_inside_a_run, runs_folder, switched};

@@ -44,7 +44,7 @@ mod _native {
         is_active, measured, now, run_folder, run_to_join, stage_id, start,
     };
     #[pymodule_export]
-    use crate::process::{be_worker, import_begins, imported, rank, trouble};
+    use crate::process::{be_worker, import_begins, imported, layers_off, rank, record_layer, trouble};
     #[pymodule_export]
     use crate::settings::{settings, switched};
     #[pymodule_export]

@@ -37,6 +37,7 @@ mod imports;
 mod join;
 mod lane;
 mod lap;
+mod layers;
 mod machine;
 mod mark;
 mod moment;
@@ -71,7 +72,10 @@ pub use guard::guarded;
 pub use imports::{import_begins, imported};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;
-pub use laptime_core::{Counter, FitFacts, Metric, RunMeta, StageId, Status, Ticks, Track, TrackKind};
+pub use laptime_core::{
+    Counter, FitFacts, LayerFacts, Metric, RunMeta, StageId, Status, Ticks, Track, TrackKind,
+};
+pub use layers::{layers_off, record_layer};
 pub use mark::{MarkId, mark};
 pub use options::Options;
 pub use place::{MadeRun, make_run};

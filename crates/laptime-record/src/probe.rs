@@ -2,6 +2,8 @@
 
 mod cpu;
 mod disk;
+#[doc(hidden)]
+pub mod gpu;
 mod load;
 mod memory;
 mod network;
@@ -61,17 +63,19 @@ pub type Readings = Vec<(Gauge, u64)>;
 pub(crate) struct Probes {
     system: Box<dyn System>,
     cgroup: Option<String>,
+    gpu: gpu::GpuProbe,
 }
 
 impl Probes {
     pub(crate) fn new(system: Box<dyn System>) -> Self {
         let cgroup = own_cgroup(system.as_ref());
-        Self { system, cgroup }
+        Self { system, cgroup, gpu: gpu::GpuProbe::default() }
     }
 
     /// Reads every probe; what this machine does not have is left out.
-    pub(crate) fn sample(&self, at: Ticks) -> Sample {
+    pub(crate) fn sample(&mut self, at: Ticks) -> Sample {
         let mut sample = self.process_and_machine(at);
+        self.gpu.read(&mut sample.readings);
         sample.readings.push((Gauge::RecorderCpuNs, self.system.thread_cpu_ns()));
         sample
     }

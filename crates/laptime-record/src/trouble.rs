@@ -18,7 +18,11 @@ pub(crate) fn early_troubles() -> MutexGuard<'static, Vec<Trouble>> {
 
 /// Puts a hook that does not work on record, now or with the recorder's start.
 pub fn hook_off(hook: &str, because: &str) {
-    let trouble = Trouble::HookOff { hook: hook.to_owned(), because: because.to_owned() };
+    note_trouble(Trouble::HookOff { hook: hook.to_owned(), because: because.to_owned() });
+}
+
+/// Puts trouble on record, now or with the recorder's start.
+pub(crate) fn note_trouble(trouble: Trouble) {
     if let Some(recorder) = active() {
         return recorder.note(Record::Trouble(trouble));
     }

@@ -1,7 +1,7 @@
 //! The log's bytes, version 4. This comment is the specification.
 //!
 //! Version 1 had no `import` records and no sized events, version 2 no `track` records, version 3 no `device`
-//! records and no `boundary` events; everything else is as it was.
+//! and `layer` records and no `boundary` events; everything else is as it was.
 //!
 //! A process writes segments `LOG.SSSSSS.ltlog` (segment number from 1) into the run's directory. LOG is
 //! `rank-RRRRR` for the process that made the run, `rank-RRRRR-PID-START-N` for one that joined it (process
@@ -48,6 +48,7 @@
 //! 11    import    varint length in ticks, text name
 //! 12    track     varint lane, varint kind, varint started, text name; a thread has a record of type 3
 //! 13    device    varint lane, JSON of DeviceFacts
+//! 14    layer     varint fit, JSON of LayerFacts
 //! 32-47           reserved for coarsened history of long runs
 //! ```
 //! An event is a tag byte and its fields; `time` is a delta to the time before it in the same record
@@ -104,6 +105,7 @@ mod kind {
     pub(super) const IMPORT: u8 = 11;
     pub(super) const TRACK: u8 = 12;
     pub(super) const DEVICE: u8 = 13;
+    pub(super) const LAYER: u8 = 14;
 }
 
 /// Events of one lane, numbered without a gap.
@@ -149,6 +151,10 @@ pub(crate) fn encode_record(out: &mut Vec<u8>, record: &Record) -> Option<()> {
         Record::Fit { fit, facts } => {
             put_varint(&mut body, u64::from(*fit));
             json(&mut body, facts).map(|()| kind::FIT)?
+        }
+        Record::Layer { fit, facts } => {
+            put_varint(&mut body, u64::from(*fit));
+            json(&mut body, facts).map(|()| kind::LAYER)?
         }
         Record::Import { name, length } => {
             put_varint(&mut body, length.0);
@@ -263,6 +269,9 @@ fn decode_record(kind: u8, body: &[u8]) -> Option<Decoded> {
         }
         kind::FIT => {
             Record::Fit { fit: bytes.varint_as()?, facts: serde_json::from_slice(bytes.rest()).ok()? }
+        }
+        kind::LAYER => {
+            Record::Layer { fit: bytes.varint_as()?, facts: serde_json::from_slice(bytes.rest()).ok()? }
         }
         kind::IMPORT => {
             let length = Ticks(bytes.varint()?);

@@ -17,8 +17,8 @@ use std::time::Duration;
 use laptime_core::RunMeta;
 use laptime_launch::program::{run_name, words};
 use laptime_launch::{
-    Blocked, Ended, Foreground, Given, Ran, Settings, Supervisor, is_inside_a_run, replace_this_process,
-    wait_for_their_end,
+    Attach, Blocked, Ended, Foreground, Given, Ran, Settings, Supervisor, is_inside_a_run,
+    replace_this_process, wait_for_their_end,
 };
 use laptime_record::{Finished, Launch, Options};
 use laptime_store::clear_rings_of;
@@ -114,7 +114,12 @@ fn watch(
     supervisor: Supervisor,
     signals: &Blocked,
 ) -> Result<Watched, Failure> {
-    let started = Foreground::start(words, supervisor, signals, args.no_hooks);
+    let attach = match (args.no_hooks, args.layers) {
+        (true, _) => Attach::Nothing,
+        (false, true) => Attach::HooksAndLayers,
+        (false, false) => Attach::Hooks,
+    };
+    let started = Foreground::start(words, supervisor, signals, attach);
     let mut command = started.map_err(|error| program::not_started(program_of(words), &error))?;
     let live = Live::follow(command.supervisor().run(), Views::default().with_board(board));
     if args.profile {

@@ -9,6 +9,7 @@ mod epoch_unit;
 mod epochs;
 mod facts;
 mod fits;
+mod layers;
 mod ledger;
 mod profile;
 #[cfg(test)]

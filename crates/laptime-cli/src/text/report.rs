@@ -7,6 +7,7 @@ use super::deaths::death_lines;
 use super::epochs::epochs_text;
 use super::facts::facts_text;
 use super::fits::shared_facts;
+use super::layers::layers_text;
 use super::ledger::ledger_text;
 use super::profile::profile_text;
 use super::ranks::ranks_text;
@@ -25,6 +26,7 @@ pub(crate) fn report_text(report: &Report, kept: Option<&str>, style: &Style) ->
         device_ledger(report, style),
         ranks_text(report, style),
         profile_text(report, style),
+        layers_text(report, style),
         facts_text(report, style),
         warnings(report, style),
         verdict(report, &IN_REPORT, style),

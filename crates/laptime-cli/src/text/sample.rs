@@ -43,6 +43,7 @@ pub(crate) fn nothing() -> Report {
         time_left: None,
         overhead: Overhead::default(),
         profile: None,
+        layers: None,
         law: None,
         open_stages: Vec::new(),
         deaths: Vec::new(),

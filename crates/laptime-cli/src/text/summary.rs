@@ -5,6 +5,7 @@ use laptime_core::{Status, display_name};
 
 use super::epochs::epochs_text;
 use super::facts::used_text;
+use super::layers::layers_text;
 use super::ledger::ledger_text;
 use super::profile::profile_summary;
 use super::ranks::ranks_text;
@@ -31,7 +32,9 @@ pub(crate) fn summary_text(report: &Report, kept: Option<&str>, style: &Style) -
         ended(&ending(report, kept, style)),
     ];
     let profile = profile_summary(report, style);
-    let sections = [title(report, style), table, ranks_text(report, style), profile, conclusion.concat()];
+    let layers = layers_text(report, style);
+    let sections =
+        [title(report, style), table, ranks_text(report, style), profile, layers, conclusion.concat()];
     sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

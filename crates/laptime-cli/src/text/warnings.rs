@@ -62,6 +62,7 @@ fn trouble_text(trouble: &Trouble) -> String {
         Trouble::DeviceTimesOff { because } => {
             format!("times of the device could not be taken ({}); all times are the host's", shown(because))
         }
+        Trouble::LayerTimesOff { because } => format!("no times of layers: {}", shown(because)),
         Trouble::ThreadsNotRecorded { threads } => {
             format!(
                 "{} not recorded because all lanes were taken; their stages are missing",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use laptime_core::{
-    Anchor, Closing, Counter, DeviceFacts, Event, FitFacts, Gauge, LaneState, Metric, OpenStage,
+    Anchor, Closing, Counter, DeviceFacts, Event, FitFacts, Gauge, LaneState, LayerFacts, Metric, OpenStage,
     ProcessFacts, Record, RunMeta, Sample, StageId, StageTotal, Status, Ticks, Track, TrackKind, Trouble,
 };
 use laptime_store::{LogWriter, RealDisk, RunReader};
@@ -129,7 +129,19 @@ fn records_of_version_3() -> Vec<Record> {
 fn records_of_version_4() -> Vec<Record> {
     let memory_bytes = Some(150_754_820_096);
     let facts = DeviceFacts { name: "NVIDIA H200".into(), memory_bytes, driver: Some("580.159.04".into()) };
-    vec![Record::Device { lane: 1, facts }]
+    let layer = LayerFacts {
+        name: "0.conv1".into(),
+        kind: "Conv2d".into(),
+        parameters: 9_408,
+        flops: Some(236_027_904),
+        steps: 5,
+        calls: 5,
+        forward_s: 0.25,
+        backward_s: Some(0.5),
+        device_forward_s: Some(0.125),
+        device_backward_s: None,
+    };
+    vec![Record::Device { lane: 1, facts }, Record::Layer { fit: 0, facts: Box::new(layer) }]
 }
 
 fn events_of_version_4() -> Vec<Event> {

@@ -1,0 +1,82 @@
+//! Layers: the modules of a model by their time on sampled steps.
+
+use laptime_analyse::{LayerSummary, Report};
+
+use super::report::{ended, explained};
+use super::shown;
+use super::style::{Emphasis, Style};
+use super::table::{Align, Cell, Column, Table};
+use super::units;
+
+/// Modules with a row of their own.
+const MOST_ROWS: usize = 20;
+/// Fits whose modules are shown; `--json` has all.
+const MOST_FITS: usize = 3;
+
+/// The modules of the trained models, longest first; empty where none were asked for.
+pub(crate) fn layers_text(report: &Report, style: &Style) -> String {
+    let layers = report.layers.as_deref().unwrap_or_default();
+    let fits: Vec<&[LayerSummary]> = layers.chunk_by(|one, next| one.fit == next.fit).collect();
+    let mut text: Vec<String> =
+        fits.iter().take(MOST_FITS).map(|layers| one_fit(layers, fits.len() > 1, style)).collect();
+    if fits.len() > MOST_FITS {
+        let more = format!("layers of {} more fits with --json", fits.len() - MOST_FITS);
+        text.push(ended(&explained(&more, style, Emphasis::Dim)));
+    }
+    text.join("\n")
+}
+
+fn one_fit(layers: &[LayerSummary], is_one_of_several: bool, style: &Style) -> String {
+    let on_device = LayerSummary::are_on_device(layers);
+    let mut table = Table::new(vec![
+        Column::new("layer", Align::Left).shrinks_to(14),
+        Column::new("kind", Align::Left).shrinks_to(10),
+        Column::new("parameters", Align::Right).importance(1),
+        Column::new("forward", Align::Unit),
+        Column::new("backward", Align::Unit),
+        Column::new("share", Align::Right),
+        Column::new("FLOP/s", Align::Unit).importance(2),
+    ]);
+    let shown_ones = if layers.len() > MOST_ROWS + 1 { MOST_ROWS } else { layers.len() };
+    let (first, rest) = layers.split_at(shown_ones);
+    for layer in first {
+        let name = if layer.name.is_empty() { "(model)".to_owned() } else { shown(&layer.name) };
+        table.row(row(name, &shown(&layer.kind), std::slice::from_ref(layer), on_device));
+    }
+    if !rest.is_empty() {
+        table.row(row(format!("{} others", units::count(rest.len() as u64)), "", rest, on_device));
+    }
+    table.rule();
+    table.row(row("all".to_owned(), "", layers, on_device));
+    let steps = layers.iter().map(|layer| layer.steps).max().unwrap_or(0);
+    let whose = if on_device { "of the device, " } else { "" };
+    let fit = is_one_of_several.then(|| layers.first()).flatten();
+    let fit = fit.map_or_else(String::new, |layer| format!("fit {}; ", layer.fit + 1));
+    let note = format!(
+        "{fit}a step's own time of each layer {whose}without the layers inside it; mean of {}",
+        units::counted(steps, "sampled step")
+    );
+    table.drawn(style) + &ended(&explained(&note, style, Emphasis::Dim))
+}
+
+/// A row of one layer, or of several together.
+fn row(name: String, kind: &str, layers: &[LayerSummary], on_device: bool) -> Vec<Cell> {
+    let times: Vec<(f64, Option<f64>)> = layers.iter().map(|layer| layer.times(on_device)).collect();
+    let forward: f64 = times.iter().map(|(forward, _)| forward).sum();
+    let backwards: Vec<f64> = times.iter().filter_map(|(_, backward)| *backward).collect();
+    let backward = (!backwards.is_empty()).then(|| backwards.iter().sum::<f64>());
+    let parameters: u64 = layers.iter().map(|layer| layer.parameters).fold(0, u64::saturating_add);
+    let rate = match layers {
+        [layer] => layer.flops_per_s,
+        _ => None,
+    };
+    vec![
+        name.into(),
+        kind.into(),
+        units::count(parameters).into(),
+        units::duration(forward).into(),
+        units::or_unknown(backward, units::duration).into(),
+        units::percent_in_column(layers.iter().map(|layer| layer.share).sum()).into(),
+        units::or_unknown(rate, units::flops).into(),
+    ]
+}
