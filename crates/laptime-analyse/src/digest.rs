@@ -1,9 +1,13 @@
 //! Digest: folds the records of a run and reports on it at any moment.
 
+use std::borrow::Cow;
+
 use laptime_core::{ProfileRecord, Record, RunMeta, Status};
 
 use crate::death::{counts, deaths};
-use crate::device_ledger::device_ledger;
+use crate::device_ledger::{device_ledger, device_tracks};
+use crate::device_shares::DeviceShares;
+use crate::device_summary::devices;
 use crate::epoch_stream::EpochStream;
 use crate::law;
 use crate::layers::layers;
@@ -99,33 +103,50 @@ impl Digest {
     /// where nothing was recorded.
     #[must_use]
     pub fn every_epoch(&self, laps: Vec<EpochSummary>) -> Option<EpochStream<'_>> {
-        let process = Supervised::among(&self.processes)?.process;
-        let log = self.processes.iter().position(|one| std::ptr::eq(one, process))?;
-        Some(EpochStream::new(log, process, laps))
+        let processes = self.settled();
+        let process = Supervised::among(&processes)?.process;
+        let log = processes.iter().position(|one| std::ptr::eq(one, process))?;
+        let known = match processes {
+            Cow::Borrowed(processes) => Cow::Borrowed(processes.get(log)?),
+            Cow::Owned(mut processes) => Cow::Owned(processes.swap_remove(log)),
+        };
+        Some(EpochStream::new(log, known, laps))
+    }
+
+    /// The processes with nothing that waits for times of a device: what is known now has to do.
+    fn settled(&self) -> Cow<'_, [Process]> {
+        if !self.processes.iter().any(Process::waits) {
+            return Cow::Borrowed(&self.processes);
+        }
+        let mut processes = self.processes.clone();
+        processes.iter_mut().for_each(Process::settle);
+        Cow::Owned(processes)
     }
 
     /// The run as far as it is known now.
     #[must_use]
     pub fn report(&self) -> Report {
+        let settled = self.settled();
+        let processes = settled.as_ref();
         let unknown = Process::default();
-        let run = Supervised::among(&self.processes).unwrap_or(Supervised::alone(&unknown));
-        let mut report = report(&run.meta(&self.meta, &self.processes), &run, self.lap);
-        report.workers = workers(&self.processes);
+        let run = Supervised::among(processes).unwrap_or(Supervised::alone(&unknown));
+        let mut report = report(&run.meta(&self.meta, processes), &run, self.lap);
+        report.workers = workers(processes);
         report.tracks.extend(report.workers.iter().flatten().map(WorkerSummary::track));
         report.loading = loading(&report);
-        report.trainers = trainers(&run, &self.processes);
+        report.trainers = trainers(&run, processes);
         report.together = report.trainers.as_deref().and_then(trainers_together);
         // The throughput of a run is that of its trainers side by side.
         if let (Some(steps), Some(together)) = (&mut report.steps, report.together) {
             (steps.samples_per_s, steps.tokens_per_s) = (together.samples_per_s, together.tokens_per_s);
         }
         report.profile = profile::summary(&self.profiles, &self.profile_stacks());
-        report.ranks = ranks(&self.processes);
+        report.ranks = ranks(processes);
         report.together = report.together.or(report.ranks.as_deref().map(ranks_together));
         let slowest = report.ranks.as_deref().and_then(slowest);
         (report.slowest_rank, report.others_work_s) = slowest.unzip();
         report.findings.extend(report.ranks.as_deref().and_then(uneven));
-        report.deaths = deaths(&run, &self.processes);
+        report.deaths = deaths(&run, processes);
         let own = report.deaths.iter().find(|death| death.pid == run.process.facts.pid);
         report.open_stages = own.map(|death| death.open_stages.clone()).unwrap_or_default();
         report
@@ -139,7 +160,10 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
     // A process that left without a word came to a good end where the command did.
     let ended_well = run.status() == Status::Finished && !counts(process, Status::Finished);
     let mut trainings = summary::trainings(process, &timebase, Asked { lap, ended_well });
-    let tracks = tracks(process);
+    let mut tracks = tracks(process);
+    tracks.extend(device_tracks(process, run.extent().wall()));
+    let passes = run.gauges_in_passes().map(|(_, own)| own);
+    let devices = devices(process, &tracks, passes.as_ref(), &timebase);
     let peak = meta.peak_flops_per_s.filter(|peak| *peak > 0.0);
     for fit in &mut trainings.fits {
         fit.share_of_peak = fit.flops_per_s.zip(peak).map(|(rate, peak)| rate / peak);
@@ -154,6 +178,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
         wall_s,
         ledger,
         device_ledger: device_ledger(&tracks),
+        devices,
         fits: trainings.fits,
         epochs: trainings.laps,
         stretches: trainings.stretches,
@@ -180,6 +205,8 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
         findings: Vec::new(),
         warnings: run.warnings(),
     };
+    let busy_share = DeviceShares::of_run(&report).and_then(|shares| shares.known_busy());
+    report.devices.iter_mut().flatten().take(1).for_each(|device| device.busy_share = busy_share);
     report.findings = if run.recorded_nothing() {
         vec![verdict::nothing_recorded(&report.warnings)]
     } else {

@@ -16,6 +16,10 @@ const FEW_SAMPLES: usize = 3;
 /// What the whole machine did is counted in ticks of 10 ms for each CPU: over less than this it means nothing.
 const SHORTEST_MACHINE_S: f64 = 1.0;
 
+/// NVML's bits of why a clock is lowered: by heat, and by the power limit.
+const BY_HEAT: u64 = 0x8 | 0x20 | 0x40;
+const BY_POWER: u64 = 0x4;
+
 /// What one gauge showed over time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Readings {
@@ -74,6 +78,8 @@ pub(crate) struct Gauges {
     first_at: Option<Ticks>,
     last_at: Ticks,
     course: Course,
+    /// Readings of why a device's clock is lowered: all, by heat, by its power limit.
+    clock_reasons: [u64; 3],
 }
 
 impl Gauges {
@@ -93,6 +99,13 @@ impl Gauges {
             readings.most = readings.most.max(*value);
             readings.sum += *value as f64;
             readings.count += 1;
+            if *gauge == Gauge::DeviceClockReasons {
+                let reasons = [u64::MAX, BY_HEAT, BY_POWER];
+                let counts = self.clock_reasons.iter_mut().zip(reasons);
+                counts.enumerate().for_each(|(at, (count, bits))| {
+                    *count += u64::from(at == 0 || value & bits != 0);
+                });
+            }
         }
     }
 
@@ -114,15 +127,24 @@ impl Gauges {
         self.readings.get(&gauge).map(|readings| readings.last)
     }
 
-    fn most(&self, gauge: Gauge) -> Option<u64> {
+    /// The share of the readings in which heat lowered a device's clock, and in which its power limit did.
+    pub(crate) fn clock_lowered(&self) -> Option<(f64, f64)> {
+        let [all, heat, power] = self.clock_reasons.map(|count| count as f64);
+        (all > 0.0).then(|| (heat / all, power / all))
+    }
+
+    /// The highest reading of a gauge.
+    pub(crate) fn most(&self, gauge: Gauge) -> Option<u64> {
         self.readings.get(&gauge).map(|readings| readings.most)
     }
 
-    fn mean(&self, gauge: Gauge) -> Option<f64> {
+    /// The mean of a gauge.
+    pub(crate) fn mean(&self, gauge: Gauge) -> Option<f64> {
         self.readings.get(&gauge).map(|readings| readings.sum / readings.count.max(1) as f64)
     }
 
-    fn grown(&self, gauge: Gauge) -> Option<u64> {
+    /// How much a gauge that counts has grown.
+    pub(crate) fn grown(&self, gauge: Gauge) -> Option<u64> {
         self.readings.get(&gauge).map(|readings| readings.last.saturating_sub(readings.first))
     }
 
@@ -139,7 +161,7 @@ impl Gauges {
     pub(crate) fn memory(&self) -> Memory {
         Memory {
             peak_rss_bytes: self.most(Gauge::PeakResidentBytes).max(self.most(Gauge::ResidentBytes)),
-            peak_device_bytes: None,
+            peak_device_bytes: self.most(Gauge::DeviceMemoryBytes),
             major_faults: self.grown(Gauge::MajorFaults),
             swapped_bytes: self.most(Gauge::SwappedBytes),
         }
@@ -151,6 +173,8 @@ impl Gauges {
             let bytes = self.counted(counter);
             (bytes > 0 || impossible).then_some(bytes)
         };
+        // Whoever counts what is copied counts how.
+        let copied = self.counted(Counter::HostToDeviceBytes) > 0;
         let (received, sent) = (self.grown(Gauge::NetworkReceivedBytes), self.grown(Gauge::NetworkSentBytes));
         Transfer {
             file_read_bytes: self.counted(Counter::FileReadBytes),
@@ -158,6 +182,9 @@ impl Gauges {
             batch_bytes: self.counted(Counter::BatchBytes),
             batch_bytes_per_epoch: None,
             host_to_device_bytes: known(Counter::HostToDeviceBytes, meta.device.as_deref() == Some("cpu")),
+            pageable_bytes: known(Counter::PageableBytes, copied),
+            blocking_bytes: known(Counter::BlockingBytes, copied),
+            device_to_host_bytes: known(Counter::DeviceToHostBytes, copied),
             between_ranks_bytes: known(Counter::BetweenRanksBytes, meta.ranks == 1),
             network_bytes: received.zip(sent).map(|(received, sent)| received.saturating_add(sent)),
         }

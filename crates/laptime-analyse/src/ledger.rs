@@ -108,7 +108,7 @@ pub(crate) fn rows(
 }
 
 /// The built-in stages in the order of the work; a user's own stand before what surrounds the training.
-const BEFORE_THE_USERS: [StageId; 14] = [
+const BEFORE_THE_USERS: [StageId; 15] = [
     StageId::IMPORTS,
     StageId::START_UP,
     StageId::DATA_WAIT,
@@ -119,6 +119,7 @@ const BEFORE_THE_USERS: [StageId; 14] = [
     StageId::BACKWARD,
     StageId::OPTIMIZER,
     StageId::COMMUNICATION,
+    StageId::DEVICE_WAIT,
     StageId::AFTER_UPDATE,
     StageId::CALLBACKS,
     StageId::EVALUATE,
@@ -132,7 +133,8 @@ const AFTER_THE_USERS: [StageId; 5] = [
     StageId::UNACCOUNTED,
 ];
 
-fn place(stage: StageId) -> (usize, usize) {
+/// Where a stage stands among the others.
+pub(crate) fn place(stage: StageId) -> (usize, usize) {
     let among = |stages: &[StageId]| stages.iter().position(|known| *known == stage);
     match (among(&BEFORE_THE_USERS), among(&AFTER_THE_USERS)) {
         (Some(at), _) => (0, at),

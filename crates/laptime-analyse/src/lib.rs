@@ -7,7 +7,11 @@ mod clock;
 mod compiled;
 mod contention;
 mod death;
+mod device;
 mod device_ledger;
+mod device_rows;
+mod device_shares;
+mod device_summary;
 mod digest;
 mod discarded;
 mod epoch;
@@ -66,6 +70,8 @@ mod closing_tests;
 mod coverage_tests;
 #[cfg(test)]
 mod death_tests;
+#[cfg(test)]
+mod device_tests;
 #[cfg(test)]
 mod fold_tests;
 #[cfg(test)]

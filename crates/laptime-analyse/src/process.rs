@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Closing, Counter, Estimate, Event, Gauge, LaneState, ProcessFacts, Record, Role, Sample, StageId, Status,
-    Ticks, Timebase, Track, TrackKind, Trouble,
+    Closing, Counter, Estimate, Event, Gauge, LaneState, Metric, ProcessFacts, Record, Role, Sample, StageId,
+    Status, Ticks, Timebase, Track, TrackKind, Trouble,
 };
 
 use crate::clock::Clock;
+use crate::device::{DeviceFold, Gate, Passed, Released};
+use crate::device_rows::DeviceRows;
 use crate::fit::Fit;
 use crate::gauges::Gauges;
 use crate::imports::Imports;
@@ -18,6 +20,7 @@ use crate::report::{Overhead, Warning};
 use crate::step_series::StepSeries;
 use crate::stretch::shortest;
 use crate::tally::Step;
+use crate::totals::Totals;
 
 /// Troubles listed one by one; a recorder in trouble for days must not fill memory.
 const MOST_TROUBLES: usize = 256;
@@ -44,6 +47,10 @@ pub(crate) struct Process {
     pub(crate) gauges: Gauges,
     /// What its anchors say.
     pub(crate) clock: Clock,
+    /// What the boundaries of its devices say, by lane.
+    pub(crate) devices: BTreeMap<u32, DeviceFold>,
+    /// Where the host's events wait for the devices.
+    pub(crate) gate: Gate,
     /// How it ended, when it said so.
     pub(crate) closed: Option<(Ticks, Closing)>,
     ended: Option<Status>,
@@ -62,6 +69,12 @@ impl Process {
 
     /// Takes the next record of its log.
     pub(crate) fn take(&mut self, record: &Record) {
+        self.put(record);
+        while self.go_on(false).is_some() {}
+    }
+
+    /// Takes a record without letting go on what waits for the devices.
+    pub(crate) fn put(&mut self, record: &Record) {
         match record {
             Record::Process(facts) => self.facts = facts.clone(),
             Record::Stage { stage, name } => self.names.learn(*stage, name),
@@ -74,12 +87,77 @@ impl Process {
             Record::State(state) => self.take_state(state),
             Record::Sample(sample) => self.take_sample(sample),
             Record::Anchor(anchor) => self.clock.take(anchor),
-            Record::Trouble(trouble) if self.troubles.len() < MOST_TROUBLES => {
-                self.troubles.push(trouble.clone());
+            Record::Trouble(trouble) => self.take_trouble(trouble),
+            Record::Closed { at, closing } => {
+                self.gate.end(*at);
+                self.closed = Some((*at, closing.clone()));
             }
-            Record::Trouble(_) => {}
-            Record::Closed { at, closing } => self.closed = Some((*at, closing.clone())),
             Record::Ended { status } => self.ended = Some(*status),
+        }
+    }
+
+    /// Lets the next event of the host go on of which the devices' times are known, or any that waits; the lane and
+    /// the event that went on.
+    pub(crate) fn go_on(&mut self, all: bool) -> Option<(u32, Event)> {
+        if self.devices.is_empty() {
+            return None;
+        }
+        let Some(Released { lane, event, totals }) = self.gate.release(all, self.facts.ns_per_tick) else {
+            let horizon = self.gate.horizon();
+            self.devices.values_mut().for_each(|device| device.advance(horizon));
+            return None;
+        };
+        if let (Some(mut totals), Some(at)) = (totals, event.instant()) {
+            totals.device = self.device_rows_at(at);
+            self.lane(lane).recorded = totals;
+        }
+        if !matches!(event, Event::Total(_)) {
+            self.apply(lane, &event);
+        }
+        Some((lane, event))
+    }
+
+    /// Lets everything go on with what is known: nothing more is read before a report.
+    pub(crate) fn settle(&mut self) {
+        while self.go_on(true).is_some() {}
+        let end = self.extent().end;
+        self.devices.values_mut().for_each(|device| device.advance(end));
+    }
+
+    /// Whether events of the host wait for a device.
+    pub(crate) fn waits(&self) -> bool {
+        !self.devices.is_empty()
+    }
+
+    /// Whether events of a lane wait until the devices' times are known.
+    pub(crate) fn is_gated(&self, lane: u32) -> bool {
+        let is_host = |lane: &Lane| lane.track.kind == TrackKind::Thread;
+        !self.devices.is_empty() && self.lanes.get(&lane).is_none_or(is_host)
+    }
+
+    /// The device whose ledger the fits have: the one with the most boundaries.
+    pub(crate) fn device(&self) -> Option<(u32, &DeviceFold)> {
+        let known = self.devices.iter().filter(|(_, device)| device.boundaries > 0);
+        let most = known.max_by_key(|(lane, device)| (device.boundaries, std::cmp::Reverse(**lane)));
+        most.map(|(lane, device)| (*lane, device))
+    }
+
+    /// What that device did until the end of the report; `None` where none has times.
+    pub(crate) fn device_rows(&self) -> Option<DeviceRows> {
+        self.device().map(|(_, device)| device.rows().clone())
+    }
+
+    fn device_rows_at(&mut self, at: Ticks) -> Option<DeviceRows> {
+        self.devices.values_mut().for_each(|device| device.advance(at));
+        self.device_rows()
+    }
+
+    fn take_trouble(&mut self, trouble: &Trouble) {
+        if matches!(trouble, Trouble::DeviceTimesOff { .. }) {
+            self.gate.switch_off();
+        }
+        if self.troubles.len() < MOST_TROUBLES {
+            self.troubles.push(trouble.clone());
         }
     }
 
@@ -152,6 +230,9 @@ impl Process {
     }
 
     fn take_track(&mut self, lane: u32, track: &Track, started: Ticks) {
+        if track.kind == TrackKind::Device {
+            self.devices.entry(lane).or_default();
+        }
         let lane = self.lane(lane);
         track.clone_into(&mut lane.track);
         lane.started = Some(started);
@@ -161,12 +242,37 @@ impl Process {
     fn take_state(&mut self, state: &LaneState) {
         self.see(state.lane, state.at);
         self.lane(state.lane).take_state(state);
+        self.gate.take_state(state);
     }
 
     fn take_event(&mut self, number: u32, event: &Event) {
         if let Some(at) = event.instant() {
             self.see(number, at);
         }
+        match *event {
+            Event::Boundary { stream, stage, host, done } => {
+                self.take_boundary(number, stream, Passed { stage, host, done });
+            }
+            Event::Measured { metric: Metric::Loss, at, value } if self.devices.contains_key(&number) => {
+                self.gate.take_loss(at, value);
+            }
+            _ if self.is_gated(number) => {
+                let recorded = self.lanes.get(&number).map(|lane| &lane.recorded);
+                self.gate.push(number, *event, recorded.unwrap_or(&Totals::default()));
+            }
+            _ => self.apply(number, event),
+        }
+    }
+
+    fn take_boundary(&mut self, number: u32, stream: u16, passed: Passed) {
+        let ns_per_tick = self.facts.ns_per_tick;
+        let passed = Passed { done: passed.done.max(passed.host), ..passed };
+        if let Some(passed) = self.devices.entry(number).or_default().take(stream, passed, ns_per_tick) {
+            self.gate.pass(passed);
+        }
+    }
+
+    fn apply(&mut self, number: u32, event: &Event) {
         match *event {
             Event::Span { stage, start, end, own, in_evaluate } => {
                 self.lane(number).take_span(stage, (start, end), own, in_evaluate);

@@ -18,7 +18,7 @@ pub use laps::{EpochSummary, LapKind, StepStatistics};
 pub use layers::LayerSummary;
 pub use machine::{ImportTime, MachineUse, Memory, Overhead, StartUp, Transfer};
 pub use profile::{ProfileFunction, ProfilePart, ProfileReport, ProfileStage, SampledPart, SamplingCost};
-pub use tracks::{DeviceRow, LedgerRow, LoadingSummary, TrackSummary, WorkerSummary};
+pub use tracks::{DeviceRow, DeviceSummary, LedgerRow, LoadingSummary, TrackSummary, WorkerSummary};
 pub use trainers::{RankSummary, Together, TrainerSummary};
 
 /// The version of [`Report`]; fields may be added to it, none changes meaning.
@@ -37,6 +37,8 @@ pub struct Report {
     pub ledger: Vec<LedgerRow>,
     /// The ledgers of the devices, each of which adds up to `wall_s`; absent where none was recorded.
     pub device_ledger: Option<Vec<DeviceRow>>,
+    /// The devices whose times were recorded; absent where only the host's times are known.
+    pub devices: Option<Vec<DeviceSummary>>,
     /// The trainings within the run.
     pub fits: Vec<FitSummary>,
     /// Every lap of every fit, in order: epochs, or windows of steps where a fit has no epochs. Past 10,000

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Closing, Event, FitFacts, LaneState, Metric, OpenStage, ProcessFacts, Record, RunMeta, StageId,
-    StageTotal, Status, Ticks, Track,
+    Closing, DeviceFacts, Event, FitFacts, LaneState, Metric, OpenStage, ProcessFacts, Record, RunMeta,
+    StageId, StageTotal, Status, Ticks, Track, TrackKind,
 };
 
 use crate::{Digest, Report};
@@ -41,7 +41,22 @@ pub(crate) struct Script {
     /// Whether the ring is full, so that spans are dropped.
     pub(crate) full: bool,
     dropped: u64,
+    device: Option<ScriptedDevice>,
 }
+
+/// A device that works behind the thread; what becomes known of it is on record only when it is done.
+#[derive(Clone, Debug, Default)]
+struct ScriptedDevice {
+    /// When each stream will have done what it was given.
+    free: BTreeMap<u16, u64>,
+    /// Boundaries and losses that are not done, with when they are.
+    pending: Vec<(u64, Event)>,
+    /// Whether nothing of it is read any more.
+    broken: bool,
+}
+
+/// The lane of the scripted device.
+pub(crate) const DEVICE_LANE: u32 = 40;
 
 impl Script {
     pub(crate) fn new() -> Self {
@@ -65,7 +80,87 @@ impl Script {
             epochs_of_fit: 0,
             full: false,
             dropped: 0,
+            device: None,
         }
+    }
+
+    /// Trains on a device from here on.
+    pub(crate) fn on_device(&mut self) -> &mut Self {
+        let track = Track { kind: TrackKind::Device, name: "cuda:0".into() };
+        self.records.push(Record::Track { lane: DEVICE_LANE, track, started: Ticks(self.now) });
+        let (name, memory_bytes) = ("NVIDIA H200".to_owned(), Some(139 << 30));
+        let facts = DeviceFacts { name, memory_bytes, driver: None };
+        self.records.push(Record::Device { lane: DEVICE_LANE, facts });
+        self.device = Some(ScriptedDevice::default());
+        self
+    }
+
+    /// A boundary of the device's main stream.
+    pub(crate) fn boundary(&mut self, stage: StageId) -> &mut Self {
+        self.boundary_of(0, stage)
+    }
+
+    /// A boundary of one of its streams.
+    pub(crate) fn boundary_of(&mut self, stream: u16, stage: StageId) -> &mut Self {
+        let host = Ticks(self.now);
+        if let Some(device) = &mut self.device {
+            let done = device.free.get(&stream).copied().unwrap_or(0).max(self.now);
+            let event = Event::Boundary { stream, stage, host, done: Ticks(done) };
+            device.pending.push((done, event));
+        }
+        self
+    }
+
+    /// The loss of the step under way, known when the device has come so far.
+    pub(crate) fn late_loss(&mut self, value: f64) -> &mut Self {
+        let at = Ticks(self.now);
+        let done = self.device_free(0);
+        if let Some(device) = &mut self.device {
+            device.pending.push((done, Event::Measured { metric: Metric::Loss, at, value }));
+        }
+        self
+    }
+
+    /// When a stream will have done all.
+    pub(crate) fn device_free(&self, stream: u16) -> u64 {
+        let free = self.device.as_ref().and_then(|device| device.free.get(&stream));
+        free.copied().unwrap_or(0).max(self.now)
+    }
+
+    /// A stage of the host that takes so long and gives a stream so much to do while it lasts.
+    pub(crate) fn launch(&mut self, stream: u16, stage: StageId, host: u64, work: u64) -> &mut Self {
+        self.boundary_of(stream, stage);
+        let begins = self.device_free(stream);
+        self.stage(stage, host);
+        let now = self.now;
+        if let Some(device) = self.device.as_mut().filter(|_| work > 0) {
+            // What is launched last is done last.
+            device.free.insert(stream, (begins + work).max(now));
+        }
+        self
+    }
+
+    /// The host waits until the device has done all; `next` is what it does then.
+    pub(crate) fn wait_for_device(&mut self, next: StageId) -> &mut Self {
+        self.boundary(StageId::DEVICE_WAIT);
+        let rest = self.device_free(0) - self.now;
+        self.stage(StageId::DEVICE_WAIT, rest).boundary(next)
+    }
+
+    /// Nothing of the device is read from here on.
+    pub(crate) fn break_device(&mut self) -> &mut Self {
+        self.device.iter_mut().for_each(|device| device.broken = true);
+        self
+    }
+
+    /// Puts on record what the device has done by now.
+    fn read_device(&mut self, until: u64) {
+        let Some(device) = self.device.as_mut().filter(|device| !device.broken) else { return };
+        let (known, pending) =
+            std::mem::take(&mut device.pending).into_iter().partition(|(done, _)| *done <= until);
+        device.pending = pending;
+        let known: Vec<(u64, Event)> = known;
+        self.records.extend(known.into_iter().map(|(_, event)| Record::Event { lane: DEVICE_LANE, event }));
     }
 
     /// Lets time pass in whatever is open.
@@ -214,6 +309,7 @@ impl Script {
             own: Ticks(*own),
             count: *count,
         };
+        self.read_device(self.now);
         self.records.push(Record::State(LaneState {
             lane: self.lane,
             at: Ticks(self.now),

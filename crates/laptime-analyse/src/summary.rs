@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use laptime_core::{Metric, StageId, Status, Ticks, Timebase};
 
+use crate::device_ledger::Explained;
 use crate::epoch::Epoch;
 use crate::fit::Fit;
 use crate::histogram::Histogram;
@@ -26,6 +27,7 @@ pub(crate) struct Standing<'a> {
     end: Ticks,
     totals: Totals,
     on_top: StageId,
+    explained: Option<Explained>,
 }
 
 impl<'a> Standing<'a> {
@@ -33,15 +35,18 @@ impl<'a> Standing<'a> {
     pub(crate) fn new(process: &'a Process, fit: &Fit, timebase: &'a Timebase) -> Self {
         let extent = process.extent();
         let lane = process.lanes.get(&fit.lane);
-        let totals = lane.map(|lane| lane.totals_at(extent.end, extent.finished)).unwrap_or_default();
+        let mut totals = lane.map(|lane| lane.totals_at(extent.end, extent.finished)).unwrap_or_default();
+        totals.device = process.device_rows();
         let on_top = lane.map_or(StageId::UNACCOUNTED, |lane| lane.stage_on_top());
-        Self { process, timebase, end: extent.end, totals, on_top }
+        let explained = Explained::of_process(process, timebase);
+        Self { process, timebase, end: extent.end, totals, on_top, explained }
     }
 
     fn fit(&self, index: u32, fit: &Fit, laps: &[EpochSummary]) -> FitSummary {
         let facts = &fit.facts;
         let settling = settling(&fit.steps);
         let samples_per_s = rate(fit.steps.sum.samples, self.timebase.seconds(Ticks(fit.steps.sum.ticks)));
+        let ledger = fit.ledger(self.end, &self.totals, self.on_top);
         let metric = fit.metric().map(|(metric, value)| MetricValue {
             name: metric.name().to_owned(),
             value: Some(value).filter(|value| value.is_finite()),
@@ -63,7 +68,8 @@ impl<'a> Standing<'a> {
             plan_source: facts.plan_source.clone(),
             wall_s: self.timebase.seconds(fit.wall(self.end)),
             epoch_s: epoch_times(fit, self.timebase),
-            stages: self.seconds(&fit.ledger(self.end, &self.totals, self.on_top)),
+            stages: self.seconds(&ledger),
+            device_stages: self.device_seconds(&ledger, fit.wall(self.end)),
             warm_up_steps: settling.warm_up_steps(),
             steady_steps: steady_steps(&fit.steps, settling.warm_up_steps(), self.timebase),
             loss: fit.loss().or_else(|| laps.iter().rev().find_map(|lap| lap.loss)),
@@ -102,6 +108,7 @@ impl<'a> Standing<'a> {
         let wall_s = self.timebase.seconds(epoch.wall(self.end));
         let mut followed = epoch.clone();
         followed.follow(&self.totals);
+        let ledger = epoch.ledger(self.end, &self.totals, self.on_top);
         EpochSummary {
             fit: number,
             index: epoch.index,
@@ -118,7 +125,8 @@ impl<'a> Standing<'a> {
             samples_per_s: rate(epoch.tally.samples, wall_s),
             tokens: known(epoch.tally.tokens),
             tokens_per_s: rate(epoch.tally.tokens, wall_s),
-            stages: self.seconds(&epoch.ledger(self.end, &self.totals, self.on_top)),
+            stages: self.seconds(&ledger),
+            device_stages: self.device_seconds(&ledger, epoch.wall(self.end)),
             evaluate_s: self.timebase.seconds(followed.evaluate),
             loss: epoch.loss(),
             metrics: metrics(&epoch.metrics),
@@ -175,6 +183,7 @@ impl<'a> Standing<'a> {
             tokens: known(window.tally.tokens),
             tokens_per_s: rate(window.tally.tokens, wall_s),
             stages: self.seconds(&window.stages),
+            device_stages: self.device_seconds(&window.stages, window.wall),
             evaluate_s: self.timebase.seconds(window.pause.evaluate),
             loss: window.loss(),
             metrics: metrics(&window.metrics),
@@ -197,6 +206,11 @@ impl<'a> Standing<'a> {
 
     fn seconds(&self, totals: &Totals) -> BTreeMap<String, f64> {
         self.process.names.seconds(totals, self.timebase)
+    }
+
+    fn device_seconds(&self, totals: &Totals, wall: Ticks) -> Option<BTreeMap<String, f64>> {
+        let names = &self.process.names;
+        self.explained.as_ref().map(|explained| explained.by_name(totals.device.as_ref(), wall, names))
     }
 }
 

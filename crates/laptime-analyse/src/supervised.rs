@@ -122,7 +122,11 @@ impl<'a> Supervised<'a> {
 
     /// Memory of the command and all it started.
     pub(crate) fn memory(&self) -> Memory {
-        let own = self.process.gauges.memory();
+        let mut own = self.process.gauges.memory();
+        let fits = self.process.fits.values();
+        // What the framework took, where it says; else what anyone took on the device.
+        let allocated = fits.filter_map(|fit| fit.facts.peak_device_bytes).max();
+        own.peak_device_bytes = allocated.or(own.peak_device_bytes);
         let Some(tree) = self.supervisor.map(|supervisor| supervisor.gauges.memory()) else { return own };
         Memory {
             peak_rss_bytes: tree.peak_rss_bytes.or(own.peak_rss_bytes),

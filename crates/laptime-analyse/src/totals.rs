@@ -4,9 +4,16 @@ use std::collections::BTreeMap;
 
 use laptime_core::{OpenStage, StageId, StageTotal, Ticks};
 
-/// Cumulative totals of the stages of one thread, or the difference of two such snapshots.
+use crate::device_rows::DeviceRows;
+
+/// Cumulative totals of the stages of one thread with the rows of the device it trains on, or the difference of
+/// two such snapshots.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Totals(BTreeMap<StageId, (u64, u64)>);
+pub(crate) struct Totals {
+    stages: BTreeMap<StageId, (u64, u64)>,
+    /// What its device did; `None` where none has times.
+    pub(crate) device: Option<DeviceRows>,
+}
 
 impl Totals {
     /// The totals of a state, without its open stages.
@@ -18,12 +25,12 @@ impl Totals {
 
     /// Replaces the total of one stage.
     pub(crate) fn set(&mut self, total: StageTotal) {
-        self.0.insert(total.stage, (total.own.0, total.count));
+        self.stages.insert(total.stage, (total.own.0, total.count));
     }
 
     /// Adds time to a stage.
     pub(crate) fn add(&mut self, stage: StageId, own: Ticks) {
-        let entry = self.0.entry(stage).or_default();
+        let entry = self.stages.entry(stage).or_default();
         entry.0 = entry.0.saturating_add(own.0);
     }
 
@@ -43,47 +50,55 @@ impl Totals {
 
     /// Exclusive time of a stage.
     pub(crate) fn own(&self, stage: StageId) -> Ticks {
-        Ticks(self.0.get(&stage).map_or(0, |entry| entry.0))
+        Ticks(self.stages.get(&stage).map_or(0, |entry| entry.0))
     }
 
     /// Every stage with its exclusive time and count.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (StageId, Ticks, u64)> + '_ {
-        self.0.iter().map(|(stage, (own, count))| (*stage, Ticks(*own), *count))
+        self.stages.iter().map(|(stage, (own, count))| (*stage, Ticks(*own), *count))
     }
 
     /// What was added since an earlier snapshot of the same thread.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let added = |stage: &StageId, entry: &(u64, u64)| {
-            let before = earlier.0.get(stage).copied().unwrap_or_default();
+            let before = earlier.stages.get(stage).copied().unwrap_or_default();
             (entry.0.saturating_sub(before.0), entry.1.saturating_sub(before.1))
         };
-        Self(self.0.iter().map(|(stage, entry)| (*stage, added(stage, entry))).collect())
+        let stages = self.stages.iter().map(|(stage, entry)| (*stage, added(stage, entry))).collect();
+        let before = earlier.device.as_ref();
+        let device =
+            self.device.as_ref().map(|rows| before.map_or_else(|| rows.clone(), |before| rows.since(before)));
+        Self { stages, device }
     }
 
     /// Adds the time and counts of another difference.
     pub(crate) fn add_all(&mut self, other: &Self) {
-        for (stage, (own, count)) in &other.0 {
-            let entry = self.0.entry(*stage).or_default();
+        for (stage, (own, count)) in &other.stages {
+            let entry = self.stages.entry(*stage).or_default();
             *entry = (entry.0.saturating_add(*own), entry.1.saturating_add(*count));
+        }
+        if let Some(rows) = &other.device {
+            self.device.get_or_insert_default().add_all(rows);
         }
     }
 
     /// Books a stage's time on another one.
     pub(crate) fn rebook(&mut self, from: StageId, to: StageId) {
         if from != to
-            && let Some((own, _)) = self.0.remove(&from)
+            && let Some((own, _)) = self.stages.remove(&from)
         {
             self.add(to, Ticks(own));
         }
     }
 
-    /// Makes the sum equal to `wall`: what is missing goes to `unaccounted`, an excess comes off `doubtful`.
+    /// Makes the sum equal to `wall`, of the stages and of the device's rows: what is missing goes to `unaccounted`, an excess comes off `doubtful`.
     ///
     /// A process killed while it closes a span leaves that span in the totals and still open, so the
     /// stage on top is where an excess comes from. Should that not be enough the records contradict each
     /// other; then the largest rows give way, because a ledger that does not close is worse.
     pub(crate) fn close_to(mut self, wall: Ticks, doubtful: StageId) -> Self {
-        let sum: u128 = self.0.values().map(|entry| u128::from(entry.0)).sum();
+        self.device = self.device.take().map(|rows| rows.close_to(wall));
+        let sum: u128 = self.stages.values().map(|entry| u128::from(entry.0)).sum();
         let wall = u128::from(wall.0);
         if sum <= wall {
             self.add(StageId::UNACCOUNTED, Ticks(u64::try_from(wall - sum).unwrap_or(u64::MAX)));
@@ -91,7 +106,7 @@ impl Totals {
         }
         let mut excess = self.take(doubtful, sum - wall);
         while excess > 0 {
-            let largest = self.0.iter().max_by_key(|(_, entry)| entry.0).map(|(stage, _)| *stage);
+            let largest = self.stages.iter().max_by_key(|(_, entry)| entry.0).map(|(stage, _)| *stage);
             let Some(stage) = largest else { break };
             excess = self.take(stage, excess);
         }
@@ -100,7 +115,7 @@ impl Totals {
 
     /// Takes up to `excess` off a stage and returns what is left to take.
     fn take(&mut self, stage: StageId, excess: u128) -> u128 {
-        let Some(entry) = self.0.get_mut(&stage) else { return excess };
+        let Some(entry) = self.stages.get_mut(&stage) else { return excess };
         let taken = u128::from(entry.0).min(excess);
         entry.0 -= u64::try_from(taken).unwrap_or(entry.0);
         excess - taken

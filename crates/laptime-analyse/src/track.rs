@@ -10,11 +10,12 @@ use crate::report::TrackSummary;
 /// What a track's ledger calls the time that no stage claims.
 pub(crate) const IDLE: &str = "idle";
 
-/// Every track of a process besides the thread that takes the steps.
+/// Every track of a process that has spans, besides the thread that takes the steps.
 pub(crate) fn tracks(process: &Process) -> Vec<TrackSummary> {
     let stepping = process.stepping_lane().map(|lane| lane.number);
     let others = process.lanes.values().filter(|lane| Some(lane.number) != stepping);
-    others.filter_map(|lane| track(lane, process)).collect()
+    let by_spans = |lane: &&Lane| process.devices.get(&lane.number).is_none_or(|one| one.boundaries == 0);
+    others.filter(by_spans).filter_map(|lane| track(lane, process)).collect()
 }
 
 /// What one track has; `None` when it has no stage.

@@ -41,6 +41,9 @@ pub struct FitSummary {
     pub epoch_s: EpochTimes,
     /// Exclusive time of the stages from its begin to its end.
     pub stages: BTreeMap<String, f64>,
+    /// The same of the device it trains on, whose rows add up to `wall_s`, too; absent where only the host's times
+    /// are known.
+    pub device_stages: Option<BTreeMap<String, f64>>,
     /// Steps of the first epoch to leave out of every statistic; absent if it never settles.
     pub warm_up_steps: Option<u64>,
     /// The steps after warm-up, or all of them where its end is unknown; absent when no step ended.

@@ -53,6 +53,9 @@ pub struct EpochSummary {
     pub tokens_per_s: Option<f64>,
     /// Exclusive time of every stage within the pass; adds up to `wall_s`.
     pub stages: BTreeMap<String, f64>,
+    /// The same of the device it trains on, whose rows add up to `wall_s`, too; absent where only the host's times
+    /// are known.
+    pub device_stages: Option<BTreeMap<String, f64>>,
     /// Evaluation that followed the pass, seconds.
     pub evaluate_s: f64,
     /// Mean training loss, as it was measured, else of the steps that have one; of folded epochs, the last one's.

@@ -50,6 +50,12 @@ pub struct Transfer {
     pub batch_bytes_per_epoch: Option<u64>,
     /// Bytes copied to a device.
     pub host_to_device_bytes: Option<u64>,
+    /// Of the bytes copied to a device, those from memory that is not pinned.
+    pub pageable_bytes: Option<u64>,
+    /// Of the bytes copied to a device, those that the host waited for.
+    pub blocking_bytes: Option<u64>,
+    /// Bytes copied from a device.
+    pub device_to_host_bytes: Option<u64>,
     /// Bytes exchanged between ranks.
     pub between_ranks_bytes: Option<u64>,
     /// Bytes received and sent in the network namespace, other programs' too.

@@ -55,12 +55,54 @@ pub struct LoadingSummary {
 pub struct DeviceRow {
     /// The device.
     pub device: String,
-    /// A stage it worked on, or `idle`.
+    /// A stage it worked on; `copy` where it did nothing but copy from the host, `communication`; `idle_data`,
+    /// `idle_host` or `idle_sync` where it had nothing to do because data was late, because the host launched
+    /// nothing, or because the host had waited for it; `unexplained` where it is not known which. Of a device whose
+    /// spans were recorded, a stage or `idle`.
     pub row: String,
     /// Exclusive time, seconds.
     pub seconds: f64,
     /// Share of the wall time, 0 to 1.
     pub share: f64,
+}
+
+/// A device whose times were recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DeviceSummary {
+    /// As in `device_ledger`: `cuda:0`.
+    pub device: String,
+    /// What its maker calls it.
+    pub name: Option<String>,
+    /// Its memory.
+    pub memory_bytes: Option<u64>,
+    /// The version of its driver.
+    pub driver: Option<String>,
+    /// Share of the steps in which it computed, 0 to 1; absent where it cannot be told from waiting for launches.
+    pub busy_share: Option<f64>,
+    /// Steps that the host has begun when the device begins one, the median; absent where no step was seen.
+    pub steps_ahead: Option<u64>,
+    /// Time it copied from the host, seconds.
+    pub copy_s: f64,
+    /// The part of it in which nothing was computed, seconds.
+    pub exposed_copy_s: f64,
+    /// Share of the passes in which any kernel ran by its counters, other programs' too.
+    pub counted_busy_share: Option<f64>,
+    /// Share of that in which its tensor cores were busy.
+    pub tensor_share: Option<f64>,
+    /// Clock of its multiprocessors, mean, MHz.
+    pub clock_mhz: Option<f64>,
+    /// The highest it may be, MHz.
+    pub highest_clock_mhz: Option<f64>,
+    /// What it drew, mean, watts.
+    pub power_w: Option<f64>,
+    /// What it may draw, watts.
+    pub power_limit_w: Option<f64>,
+    /// Its highest temperature, degrees Celsius.
+    pub peak_celsius: Option<f64>,
+    /// Share of the readings in which heat lowered its clock.
+    pub lowered_by_heat: Option<f64>,
+    /// Share of the readings in which its power limit did.
+    pub lowered_by_power: Option<f64>,
 }
 
 /// One track besides the thread that takes the steps.
