@@ -106,6 +106,7 @@ RETURNS = {
     "begin_pass_epoch": "bool",
     "begin_pass_steps": "bool",
     "end_backward": "int | None",
+    "begin_device": "bool",
     "begin_device_work": "int",
     "begin_update": "int",
     "batch_iterator": "Iterator[T]",

@@ -9,14 +9,15 @@ use crate::training::with_training;
 /// PyTorch's function that gives the stream in use on a device.
 static CURRENT_STREAM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// Times of a device are taken from here on; `current_stream` gives the stream that is in use on one.
+/// Times of a device are taken from here on, which it says; `current_stream` gives the stream in use on one.
 #[pyfunction]
-pub(crate) fn begin_device(device_index: u32, current_stream: &Bound<'_, PyAny>) {
+pub(crate) fn begin_device(device_index: u32, current_stream: &Bound<'_, PyAny>) -> bool {
     let _ = CURRENT_STREAM.set(current_stream.py(), current_stream.clone().unbind());
-    guarded((), || {
+    guarded(false, || {
         record::streams_from(stream_in_use);
         device::begin(device_index);
-    });
+        device::is_on()
+    })
 }
 
 /// The stream in use on this thread's device. Hooks that ask hold the interpreter's lock.

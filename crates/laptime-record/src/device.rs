@@ -22,6 +22,7 @@ pub(crate) use self::reader::DeviceReader;
 pub(crate) use self::state::begin_anew_in_child;
 use crate::active::{ARMED, generation};
 use crate::guard::guarded;
+use crate::probe::gpu;
 
 /// Times of this device are taken from here on. The framework has initialised it: we never do.
 ///
@@ -109,7 +110,13 @@ fn make(driver: &'static Driver, index: u32) {
         // Nobody has initialised it: there is nothing to take times of, and it may come later.
         Ok(false) | Err(Fault::NoContext) => {}
         Ok(true) => match Device::new(driver, index) {
-            Ok(device) => state::put_on(device),
+            Ok(device) => {
+                state::put_on(device);
+                // Without its place on the bus, what the card did is not known; its times are.
+                if let Ok(id) = driver.bus_id(index) {
+                    gpu::watch(&id);
+                }
+            }
             Err(fault) => give_up(driver, fault),
         },
         Err(fault) => give_up(driver, fault),

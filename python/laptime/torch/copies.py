@@ -12,7 +12,7 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _guard, _native
 from .._native import begin_device_work, count, end_device_work
-from .device import when_used
+from .device import begin, when_used
 from .sizes import untracked
 
 _HOST_TO_DEVICE = _native.stage_id("host_to_device")
@@ -151,4 +151,6 @@ def _end_copy(copying: _Copy) -> None:
     stage, before = copying
     end_device_work(stage, before)
     if stage == _HOST_TO_DEVICE:
+        # The first copy is what makes torch use the device.
+        begin()
         _native.moved_to_device()

@@ -12,7 +12,7 @@ from .. import _guard, _native
 
 def attach() -> None:
     """Times of the device are taken once there is one; a script on a CPU never pays for it."""
-    when_used(_begin)
+    when_used(begin)
 
 
 def when_used(attach: Callable[[], None]) -> None:
@@ -23,11 +23,17 @@ def when_used(attach: Callable[[], None]) -> None:
         torch.cuda._lazy_call(attach)
 
 
+_is_timed = False
+
+
 @_guard.safely
-def _begin() -> None:
+def begin() -> None:
+    """Times of the device are taken from here on, if torch has begun to use it."""
+    global _is_timed
     # On a GPU of another maker torch's functions have the same names, but there is no such driver.
-    if torch.version.cuda is not None:
-        _native.begin_device(torch.cuda.current_device(), torch._C._cuda_getCurrentRawStream)
+    if not _is_timed and torch.version.cuda is not None and torch.cuda.is_initialized():
+        index = torch.cuda.current_device()
+        _is_timed = _native.begin_device(index, torch._C._cuda_getCurrentRawStream)
 
 
 @_guard.safely

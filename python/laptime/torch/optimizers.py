@@ -26,6 +26,7 @@ from .._native import (
 from .._training import here
 from . import graphs
 from .around import around
+from .device import begin as begin_device
 
 _OPTIMIZER = _native.stage_id("optimizer")
 
@@ -65,6 +66,7 @@ def _make_patch_step(original: Callable[..., Any]) -> Callable[..., Any]:
 @_guard.safely
 def _optimizer_created(optimizer: Any, frame: FrameType | None) -> None:
     _guard.replace(type(optimizer), "step", _make_step)
+    begin_device()
     foreign = not type(optimizer).__module__.startswith("torch.optim")
     here.training.optimizer_created(optimizer, frame, foreign=foreign)
 

@@ -77,6 +77,7 @@ functions! {
     driver_version = c"cuDriverGetVersion" (*mut c_int);
     error_name = c"cuGetErrorName" (c_int, *mut *const c_char);
     device_name = c"cuDeviceGetName" (*mut c_char, c_int, c_int);
+    device_bus_id = c"cuDeviceGetPCIBusId" (*mut c_char, c_int, c_int);
     device_memory = c"cuDeviceTotalMem_v2" (*mut usize, c_int);
     primary_state = c"cuDevicePrimaryCtxGetState" (c_int, *mut c_uint, *mut c_int);
     primary_retain = c"cuDevicePrimaryCtxRetain" (*mut *mut c_void, c_int);
@@ -163,6 +164,14 @@ impl Driver {
         let code = unsafe { (self.functions.device_name)(name.as_mut_ptr().cast(), 255, device as c_int) };
         checked(code)?;
         Ok(CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned())
+    }
+
+    /// Where a device is on the PCI bus, as other libraries name it.
+    pub(crate) fn bus_id(&self, device: u32) -> Result<String, Fault> {
+        let mut id = [0_u8; 32];
+        // SAFETY: it writes at most as many bytes as it is given room for, the last of them a zero.
+        checked(unsafe { (self.functions.device_bus_id)(id.as_mut_ptr().cast(), 31, device as c_int) })?;
+        Ok(CStr::from_bytes_until_nul(&id).unwrap_or_default().to_string_lossy().into_owned())
     }
 
     /// A device's memory, bytes.
