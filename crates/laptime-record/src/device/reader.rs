@@ -38,18 +38,19 @@ pub(crate) struct DeviceReader {
     rate: MeasuredRate,
     relaxed: bool,
     trouble_on_record: bool,
+    finished: bool,
 }
 
 impl DeviceReader {
     pub(crate) fn new(shared: &'static Shared) -> Self {
         state::resume();
         let rate = MeasuredRate::new(shared.header.identity().ns_per_tick, shared.began);
-        Self { shared, readings: Vec::new(), rate, relaxed: false, trouble_on_record: false }
+        Self { shared, readings: Vec::new(), rate, relaxed: false, trouble_on_record: false, finished: false }
     }
 
     /// Whether a poll can find anything.
     pub(crate) fn is_needed(&self) -> bool {
-        state::is_read() || (!self.trouble_on_record && state::off_because().is_some())
+        (state::is_read() && !self.finished) || (!self.trouble_on_record && state::off_because().is_some())
     }
 
     /// How often the driver reported an error so far.
@@ -69,6 +70,9 @@ impl DeviceReader {
 
     /// The last poll was the last: what the device has not come to is missed.
     pub(crate) fn give_up(&mut self) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
         self.readings.iter_mut().for_each(Reading::give_up);
         state::read_no_more(self.shared.generation);
     }
@@ -76,7 +80,7 @@ impl DeviceReader {
     /// What has happened since, for each device's lane.
     pub(crate) fn poll(&mut self, anchor: &Anchor) -> Vec<(Lane, Vec<Event>)> {
         self.rate.measure(anchor);
-        let reads = state::is_read() && state::is_reader(self.shared.generation);
+        let reads = state::is_read() && !self.finished && state::is_reader(self.shared.generation);
         let read = if reads { self.read_all() } else { Vec::new() };
         if let Some(because) = state::off_because().filter(|_| !self.trouble_on_record) {
             self.trouble_on_record = true;
@@ -97,7 +101,7 @@ impl DeviceReader {
             let mut events = Vec::new();
             // Without the relaxed mode a query may spoil a capture of the user's.
             if self.relaxed && state::is_read() {
-                reading.read(self.shared.began.ticks, rate, &mut events);
+                reading.read(rate, &mut events);
             }
             reading.show_missed();
             read.push((reading.lane, events));
@@ -119,7 +123,7 @@ impl DeviceReader {
                 );
             };
             self.shared.note(Record::Device { lane: number, facts: device.facts.clone() });
-            self.readings.push(Reading::new(device, lane));
+            self.readings.push(Reading::new(device, lane, self.shared.began.ticks));
         }
     }
 }
@@ -188,12 +192,14 @@ struct Reading {
     streams: Vec<StreamQueue>,
     bases: Bases,
     missed_before: u64,
+    /// When the recorder began: what was recorded before is not its own.
+    began: Ticks,
 }
 
 impl Reading {
-    fn new(device: &'static Device, lane: Lane) -> Self {
+    fn new(device: &'static Device, lane: Lane, began: Ticks) -> Self {
         let bases = Bases { events: None, newest: None, late: None, map: ClockMap::default() };
-        Self { device, lane, streams: Vec::new(), bases, missed_before: device.missed() }
+        Self { device, lane, streams: Vec::new(), bases, missed_before: device.missed(), began }
     }
 
     fn waiting(&self) -> usize {
@@ -207,9 +213,9 @@ impl Reading {
     }
 
     /// Puts what has happened into `events`, oldest first.
-    fn read(&mut self, began: Ticks, rate: Rate, events: &mut Vec<Event>) {
+    fn read(&mut self, rate: Rate, events: &mut Vec<Event>) {
         let driver = self.device.driver;
-        self.take_recorded(began);
+        self.take_recorded();
         if state::reading().judge(driver, driver.make_current(self.device.context)).is_none() {
             return;
         }
@@ -233,13 +239,13 @@ impl Reading {
         events.extend(read.into_iter().map(|(_, event)| event));
     }
 
-    /// Sorts what was recorded by stream. What was recorded before this recorder began is not its own.
-    fn take_recorded(&mut self, began: Ticks) {
+    /// Sorts what was recorded by stream.
+    fn take_recorded(&mut self) {
         while let Some(recorded) = self.device.take_recorded() {
             let known = self.streams.iter().position(|queue| queue.stream == recorded.stream);
             let at = known.unwrap_or(self.streams.len());
-            if recorded.host < began || at >= MOST_STREAMS {
-                self.device.miss(u64::from(recorded.host >= began));
+            if recorded.host < self.began || at >= MOST_STREAMS {
+                self.device.miss(u64::from(recorded.host >= self.began));
                 self.device.give_back(recorded.event);
                 continue;
             }
@@ -254,6 +260,7 @@ impl Reading {
     /// An event can be recorded again whether or not it has happened. A word that a copy may still be made into
     /// is not used again.
     fn give_up(&mut self) {
+        self.take_recorded();
         self.device.miss(self.waiting() as u64);
         self.show_missed();
         for recorded in self.streams.iter_mut().flat_map(|stream| stream.waiting.drain(..)) {
