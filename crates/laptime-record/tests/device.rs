@@ -44,6 +44,7 @@ macro_rules! stand_in {
 stand_in! {
     reset = c"stand_in_reset" (f64, f64);
     use_device = c"stand_in_use" (c_int);
+    used = c"stand_in_used" (c_int);
     work = c"stand_in_work" (usize, f64) -> f64;
     happens = c"stand_in_happens" (usize) -> f64;
     wait = c"stand_in_wait" (usize, usize);
@@ -455,6 +456,54 @@ fn a_context_that_breaks_turns_device_times_off_with_the_reason() {
     let recorded = recording.finish();
     assert_eq!(recorded.troubles(), ["the driver answered CUDA_ERROR_ILLEGAL_ADDRESS"]);
     assert_eq!(recorded.boundaries().len(), 1);
+}
+
+#[test]
+fn a_device_that_nobody_uses_is_left_alone_and_may_begin_later() {
+    let _turn = turn();
+    (stand_in().reset)(0.0, 0.0);
+    (stand_in().used)(0);
+    device::begin_with(&stand_in().path, 0);
+    assert!(!device::is_on());
+    let recording = Recording::go_on();
+    (stand_in().used)(1);
+    (stand_in().use_device)(0);
+    device::begin(0);
+    assert!(device::is_on());
+    boundary(STREAM, StageId::FORWARD);
+    let recorded = recording.finish();
+    assert_eq!((recorded.boundaries().len(), recorded.troubles().len()), (1, 0));
+}
+
+#[test]
+fn events_of_a_device_that_was_reset_are_not_touched() {
+    let _turn = turn();
+    let recording = Recording::start(0.0, 0.0);
+    boundary(STREAM, StageId::FORWARD);
+    sleep(Duration::from_millis(150));
+    (stand_in().work)(STREAM, 1e9);
+    boundary(STREAM, StageId::BACKWARD);
+    (stand_in().used)(0);
+    let recorded = recording.finish();
+    assert_eq!(recorded.boundaries().len(), 1);
+    assert_eq!(recorded.troubles(), ["the device was reset"]);
+}
+
+#[test]
+fn boundaries_of_several_threads_are_on_record_or_counted() {
+    let _turn = turn();
+    let recording = Recording::start(0.0, 0.0);
+    std::thread::scope(|threads| {
+        for stream in 1..=3 {
+            threads.spawn(move || {
+                (stand_in().use_device)(0);
+                (0..300).for_each(|_| device::boundary(stream, StageId::FORWARD));
+            });
+        }
+    });
+    let recorded = recording.finish();
+    recorded.check_order();
+    assert_eq!(recorded.boundaries().len() as u64 + recorded.missed(), 900);
 }
 
 #[test]

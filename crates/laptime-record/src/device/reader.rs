@@ -216,7 +216,7 @@ impl Reading {
     fn read(&mut self, rate: Rate, events: &mut Vec<Event>) {
         let driver = self.device.driver;
         self.take_recorded();
-        if state::reading().judge(driver, driver.make_current(self.device.context)).is_none() {
+        if !self.enter_context() {
             return;
         }
         state::reading().judge(driver, self.device.make_more());
@@ -237,6 +237,19 @@ impl Reading {
         }
         read.sort_by_key(|(done, _)| *done);
         events.extend(read.into_iter().map(|(_, event)| event));
+    }
+
+    /// Makes the device's context this thread's, unless a script has reset the device: its events are gone then.
+    fn enter_context(&self) -> bool {
+        let driver = self.device.driver;
+        match state::reading().judge(driver, driver.is_in_use(self.device.index)) {
+            Some(true) => state::reading().judge(driver, driver.make_current(self.device.context)).is_some(),
+            Some(false) => {
+                state::turn_off("the device was reset".into());
+                false
+            }
+            None => false,
+        }
     }
 
     /// Sorts what was recorded by stream.
@@ -345,11 +358,12 @@ impl Bases {
 
     /// Records a base and looks for it a while; the one before stays when the device is too busy.
     fn rebase(&mut self, device: &Device, rate: Rate) -> Result<(), Fault> {
+        let began = Instant::now();
+        let is_first = !self.map.is_known();
         for _ in 0..MOST_TRIES {
-            let is_first = self.map.width_ns(rate).is_none();
             let found = self.rebase_once(device, rate)?;
             let is_wide = self.map.width_ns(rate).is_some_and(|width| width > WIDE_NS);
-            if !(is_first && found && is_wide) {
+            if !(is_first && found && is_wide) || began.elapsed() > BASE_PATIENCE {
                 break;
             }
         }
@@ -407,5 +421,31 @@ impl Bases {
         self.late = None;
         let seen_late = Ticks((SEEN_LATE_NS / rate.timebase.ns_per_tick) as u64);
         Ok(Some((before.max(not_yet.since(seen_late)), now())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn anchor(ticks: u64, monotonic_ns: u64, boot_ns: u64) -> Anchor {
+        Anchor { ticks: Ticks(ticks), monotonic_ns, real_ns: 0, boot_ns }
+    }
+
+    #[test]
+    fn a_tick_is_measured_over_the_last_seconds_and_not_across_a_suspend() {
+        let mut measured = MeasuredRate::new(0.4001, anchor(0, 0, 0));
+        let length = |measured: &MeasuredRate| measured.rate().timebase.ns_per_tick;
+        measured.measure(&anchor(25_000_000, 10_000_000, 10_000_000));
+        assert_eq!(length(&measured), 0.4001, "too short to tell");
+        measured.measure(&anchor(250_000_000, 100_000_000, 100_000_000));
+        assert_eq!(length(&measured), 0.4);
+        // Asleep for a minute, in which the counter went on.
+        let minute = 60_000_000_000;
+        measured.measure(&anchor(500_000_000 + minute, 200_000_000, 200_000_000 + minute));
+        assert_eq!(length(&measured), 0.4);
+        measured.measure(&anchor(750_000_000 + minute, 300_000_000, 300_000_000 + minute));
+        assert_eq!(length(&measured), 0.4);
+        assert!(measured.rate().error < 1e-5);
     }
 }
