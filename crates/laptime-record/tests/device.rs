@@ -20,21 +20,44 @@ const STREAM: usize = 0x5000;
 const OTHER: usize = 0x6000;
 const HOUR_NS: f64 = 3.6e12;
 
-/// The stand-in's own functions.
-struct StandIn {
-    path: CString,
-    reset: extern "C" fn(f64, f64),
-    use_device: extern "C" fn(c_int),
-    work: extern "C" fn(usize, f64) -> f64,
-    happens: extern "C" fn(usize) -> f64,
-    wait: extern "C" fn(usize, usize),
-    faults: extern "C" fn(u64, u64),
-    answer: extern "C" fn(c_int),
-    answers: extern "C" fn() -> c_int,
-    injected: extern "C" fn() -> u64,
-    calls: extern "C" fn() -> u64,
-    capture: extern "C" fn(usize, c_int),
-    captured: extern "C" fn() -> u64,
+macro_rules! stand_in {
+    ($($field:ident = $symbol:literal ($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The stand-in's own functions.
+        struct StandIn { path: CString, $($field: extern "C" fn($($argument),*) $(-> $result)?,)* }
+
+        impl StandIn {
+            fn find(path: CString, library: *mut c_void) -> Self {
+                Self {
+                    path,
+                    // SAFETY: the functions have these types, as the stand-in's source says.
+                    $($field: unsafe {
+                        std::mem::transmute::<*mut c_void, extern "C" fn($($argument),*) $(-> $result)?>(
+                            symbol(library, $symbol),
+                        )
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+stand_in! {
+    reset = c"stand_in_reset" (f64, f64);
+    use_device = c"stand_in_use" (c_int);
+    used = c"stand_in_used" (c_int);
+    work = c"stand_in_work" (usize, f64) -> f64;
+    happens = c"stand_in_happens" (usize) -> f64;
+    wait = c"stand_in_wait" (usize, usize);
+    faults = c"stand_in_faults" (u64, u64);
+    answer = c"stand_in_answer" (c_int);
+    answers = c"stand_in_answers" () -> c_int;
+    injected = c"stand_in_injected" () -> u64;
+    calls = c"stand_in_calls" () -> u64;
+    capture = c"stand_in_capture" (usize, c_int);
+    captured = c"stand_in_captured" () -> u64;
+    current_device = c"cuCtxGetDevice" (*mut c_int) -> c_int;
+    is_capturing = c"cuStreamIsCapturing" (usize, *mut c_int) -> c_int;
+    record = c"cuEventRecord" (usize, usize) -> c_int;
 }
 
 /// Compiles the stand-in, once for all tests of a process.
@@ -58,27 +81,7 @@ fn stand_in() -> &'static StandIn {
         // SAFETY: the path ends with a zero, and the library has no constructors.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
         assert!(!library.is_null());
-        macro_rules! find {
-            ($name:literal) => {
-                // SAFETY: the function has the type of the field, as the stand-in's source says.
-                unsafe { std::mem::transmute::<*mut c_void, _>(symbol(library, $name)) }
-            };
-        }
-        StandIn {
-            path,
-            reset: find!(c"stand_in_reset"),
-            use_device: find!(c"stand_in_use"),
-            work: find!(c"stand_in_work"),
-            happens: find!(c"stand_in_happens"),
-            wait: find!(c"stand_in_wait"),
-            faults: find!(c"stand_in_faults"),
-            answer: find!(c"stand_in_answer"),
-            answers: find!(c"stand_in_answers"),
-            injected: find!(c"stand_in_injected"),
-            calls: find!(c"stand_in_calls"),
-            capture: find!(c"stand_in_capture"),
-            captured: find!(c"stand_in_captured"),
-        }
+        StandIn::find(path, library)
     })
 }
 
@@ -187,11 +190,11 @@ impl Recorded {
 
     fn missed(&self) -> u64 {
         let lane = self.lane_of("cuda:0").unwrap();
-        let states = self.records.iter().filter_map(|record| match record {
+        let mut states = self.records.iter().filter_map(|record| match record {
             Record::State(state) if state.lane == lane => Some(state.dropped),
             _ => None,
         });
-        states.last().unwrap_or(0)
+        states.next_back().unwrap_or(0)
     }
 
     /// Nothing happened before the host asked for it, after the run's end, or out of its stream's order.
@@ -456,6 +459,54 @@ fn a_context_that_breaks_turns_device_times_off_with_the_reason() {
 }
 
 #[test]
+fn a_device_that_nobody_uses_is_left_alone_and_may_begin_later() {
+    let _turn = turn();
+    (stand_in().reset)(0.0, 0.0);
+    (stand_in().used)(0);
+    device::begin_with(&stand_in().path, 0);
+    assert!(!device::is_on());
+    let recording = Recording::go_on();
+    (stand_in().used)(1);
+    (stand_in().use_device)(0);
+    device::begin(0);
+    assert!(device::is_on());
+    boundary(STREAM, StageId::FORWARD);
+    let recorded = recording.finish();
+    assert_eq!((recorded.boundaries().len(), recorded.troubles().len()), (1, 0));
+}
+
+#[test]
+fn events_of_a_device_that_was_reset_are_not_touched() {
+    let _turn = turn();
+    let recording = Recording::start(0.0, 0.0);
+    boundary(STREAM, StageId::FORWARD);
+    sleep(Duration::from_millis(150));
+    (stand_in().work)(STREAM, 1e9);
+    boundary(STREAM, StageId::BACKWARD);
+    (stand_in().used)(0);
+    let recorded = recording.finish();
+    assert_eq!(recorded.boundaries().len(), 1);
+    assert_eq!(recorded.troubles(), ["the device was reset"]);
+}
+
+#[test]
+fn boundaries_of_several_threads_are_on_record_or_counted() {
+    let _turn = turn();
+    let recording = Recording::start(0.0, 0.0);
+    std::thread::scope(|threads| {
+        for stream in 1..=3 {
+            threads.spawn(move || {
+                (stand_in().use_device)(0);
+                (0..300).for_each(|_| device::boundary(stream, StageId::FORWARD));
+            });
+        }
+    });
+    let recorded = recording.finish();
+    recorded.check_order();
+    assert_eq!(recorded.boundaries().len() as u64 + recorded.missed(), 900);
+}
+
+#[test]
 fn calls_that_only_ever_fail_turn_device_times_off() {
     let _turn = turn();
     let recording = Recording::start(0.0, 0.0);
@@ -573,6 +624,123 @@ fn ten_thousand_random_faults_harm_nothing() {
     assert!(on_record > 1_000, "{on_record}");
 }
 
+/// The real driver, as a framework uses it.
+struct RealDriver(*mut c_void);
+
+impl RealDriver {
+    fn open() -> Self {
+        // SAFETY: the name ends with a zero; the driver's constructors are meant to run in any process.
+        let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
+        assert!(!library.is_null());
+        let driver = Self(library);
+        let mut context = 0;
+        driver.call(c"cuInit", [0; 4]);
+        driver.call(c"cuDevicePrimaryCtxRetain", [&raw mut context as usize, 0, 0, 0]);
+        driver.call(c"cuCtxSetCurrent", [context, 0, 0, 0]);
+        driver
+    }
+
+    /// Calls a function whose arguments are all words.
+    fn call(&self, name: &CStr, [one, two, three, four]: [usize; 4]) {
+        type Function = extern "C" fn(usize, usize, usize, usize) -> c_int;
+        // SAFETY: a C function with fewer arguments leaves the further registers alone.
+        let function = unsafe { std::mem::transmute::<*mut c_void, Function>(symbol(self.0, name)) };
+        assert_eq!(function(one, two, three, four), 0, "{name:?}");
+    }
+
+    /// What a function gives through its first argument.
+    fn get(&self, name: &CStr, rest: [usize; 3]) -> usize {
+        let mut value = 0;
+        self.call(name, [&raw mut value as usize, rest[0], rest[1], rest[2]]);
+        value
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_real_device_is_timed_as_its_own_synchronized_clock_has_it() {
+    const BYTES: usize = 4 << 30;
+    let _turn = turn();
+    let driver = RealDriver::open();
+    device::begin_with(c"libcuda.so.1", 0);
+    let recording = Recording::go_on();
+    let memory = driver.get(c"cuMemAlloc_v2", [BYTES, 0, 0]);
+    let [stream, busy] = [(); 2].map(|()| driver.get(c"cuStreamCreate", [1, 0, 0]));
+    let work = |stream, times| {
+        (0..times).for_each(|_| driver.call(c"cuMemsetD8Async", [memory, 7, BYTES, stream]));
+    };
+    work(stream, 3);
+    driver.call(c"cuStreamSynchronize", [stream, 0, 0, 0]);
+    // The device falls far behind; its own events say when the host can know of each step's end.
+    let events: Vec<usize> = (0..12).map(|_| driver.get(c"cuEventCreate", [0; 3])).collect();
+    for event in &events {
+        work(stream, 20);
+        device::boundary(stream, StageId::FORWARD);
+        driver.call(c"cuEventRecord", [*event, stream, 0, 0]);
+    }
+    let enqueued = now();
+    let mut seen = Vec::new();
+    for event in &events {
+        driver.call(c"cuEventSynchronize", [*event, 0, 0, 0]);
+        seen.push(now());
+    }
+    driver.call(c"cuMemsetD32Async", [memory, 0x3f40_0000, 1, stream]);
+    device::loss(stream, memory as u64, LossKind::F32);
+    // A capture while the flusher looks at events of another stream.
+    work(busy, 300);
+    device::boundary(busy, StageId::LOSS);
+    driver.call(c"cuStreamBeginCapture_v2", [stream, 0, 0, 0]);
+    work(stream, 2);
+    device::boundary(stream, StageId::BACKWARD);
+    sleep(Duration::from_millis(250));
+    let (mut graph, mut nodes) = (0_usize, 0_usize);
+    driver.call(c"cuStreamEndCapture", [stream, &raw mut graph as usize, 0, 0]);
+    driver.call(c"cuGraphGetNodes", [graph, 0, &raw mut nodes as usize, 0]);
+    assert_eq!(nodes, 2, "only the work is in the graph");
+    let mut costs: Vec<f64> = (0..100).map(|_| real_costs(&driver, busy, events[0])).collect();
+    costs.sort_by(f64::total_cmp);
+    let recorded = recording.finish();
+    recorded.check_order();
+    assert_eq!((recorded.troubles(), recorded.missed()), (vec![], 0));
+    let steps: Vec<Boundary> = recorded
+        .boundaries()
+        .into_iter()
+        .filter(|one| one.stage == StageId::FORWARD && one.stream == 0)
+        .collect();
+    let late: Vec<f64> =
+        steps.iter().zip(&seen).map(|(step, seen)| recorded.ns(*seen) - recorded.ns(step.done)).collect();
+    let length = (recorded.ns(steps[11].done) - recorded.ns(steps[1].done)) / 10.0;
+    println!(
+        "steps of {:.3} ms, enqueued {:.0} ms ahead",
+        length / 1e6,
+        (recorded.ns(steps[11].done) - recorded.ns(enqueued)) / 1e6
+    );
+    println!(
+        "seen by a synchronize so many us after `done`: {:.1?}",
+        late.iter().map(|ns| ns / 1e3).collect::<Vec<_>>()
+    );
+    println!("{:.0} ns a boundary beside the driver's record", costs[50]);
+    assert_eq!(steps.len(), 12);
+    assert!(late.iter().all(|late| late.abs() < length / 100.0));
+    let losses = recorded.records.iter().filter_map(|record| match record {
+        Record::Event { event: Event::Measured { value, .. }, .. } => Some(*value),
+        _ => None,
+    });
+    assert_eq!(losses.collect::<Vec<_>>(), [0.75]);
+}
+
+/// Nanoseconds of a boundary without those of the driver's record.
+fn real_costs(driver: &RealDriver, stream: usize, event: usize) -> f64 {
+    let measure = |body: &dyn Fn()| {
+        let before = Instant::now();
+        (0..100).for_each(|_| body());
+        before.elapsed().as_nanos() as f64 / 100.0
+    };
+    let with = measure(&|| device::boundary(stream, StageId::FORWARD));
+    sleep(Duration::from_millis(2));
+    with - measure(&|| driver.call(c"cuEventRecord", [event, stream, 0, 0]))
+}
+
 #[test]
 #[ignore = "measures; shows the cost of a boundary without the driver's own"]
 fn what_a_boundary_costs() {
@@ -584,30 +752,14 @@ fn what_a_boundary_costs() {
         before.elapsed().as_nanos() as f64 / 200.0
     };
     let (mut with, mut bare, mut off) = (Vec::new(), Vec::new(), Vec::new());
-    // SAFETY: the library is open; these are its functions' types.
-    let library = unsafe { libc::dlopen(stand_in().path.as_ptr(), libc::RTLD_NOW) };
-    // SAFETY: as the stand-in's source says.
-    let (context, capturing, event_record) = unsafe {
-        (
-            std::mem::transmute::<*mut c_void, extern "C" fn(*mut c_int) -> c_int>(symbol(
-                library,
-                c"cuCtxGetDevice",
-            )),
-            std::mem::transmute::<*mut c_void, extern "C" fn(usize, *mut c_int) -> c_int>(symbol(
-                library,
-                c"cuStreamIsCapturing",
-            )),
-            std::mem::transmute::<*mut c_void, extern "C" fn(usize, usize) -> c_int>(symbol(
-                library,
-                c"cuEventRecord",
-            )),
-        )
-    };
     for _ in 0..50 {
         let mut number = 0;
         with.push(measure(&mut || device::boundary(STREAM, StageId::FORWARD)));
         bare.push(measure(&mut || {
-            let _ = (context(&raw mut number), capturing(OTHER, &raw mut number), event_record(1, OTHER));
+            let driver = stand_in();
+            (driver.current_device)(&raw mut number);
+            (driver.is_capturing)(OTHER, &raw mut number);
+            (driver.record)(1, OTHER);
         }));
         sleep(Duration::from_millis(5));
     }

@@ -38,18 +38,19 @@ pub(crate) struct DeviceReader {
     rate: MeasuredRate,
     relaxed: bool,
     trouble_on_record: bool,
+    finished: bool,
 }
 
 impl DeviceReader {
     pub(crate) fn new(shared: &'static Shared) -> Self {
         state::resume();
         let rate = MeasuredRate::new(shared.header.identity().ns_per_tick, shared.began);
-        Self { shared, readings: Vec::new(), rate, relaxed: false, trouble_on_record: false }
+        Self { shared, readings: Vec::new(), rate, relaxed: false, trouble_on_record: false, finished: false }
     }
 
     /// Whether a poll can find anything.
     pub(crate) fn is_needed(&self) -> bool {
-        state::is_read() || (!self.trouble_on_record && state::off_because().is_some())
+        (state::is_read() && !self.finished) || (!self.trouble_on_record && state::off_because().is_some())
     }
 
     /// How often the driver reported an error so far.
@@ -69,6 +70,9 @@ impl DeviceReader {
 
     /// The last poll was the last: what the device has not come to is missed.
     pub(crate) fn give_up(&mut self) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
         self.readings.iter_mut().for_each(Reading::give_up);
         state::read_no_more(self.shared.generation);
     }
@@ -76,7 +80,7 @@ impl DeviceReader {
     /// What has happened since, for each device's lane.
     pub(crate) fn poll(&mut self, anchor: &Anchor) -> Vec<(Lane, Vec<Event>)> {
         self.rate.measure(anchor);
-        let reads = state::is_read() && state::is_reader(self.shared.generation);
+        let reads = state::is_read() && !self.finished && state::is_reader(self.shared.generation);
         let read = if reads { self.read_all() } else { Vec::new() };
         if let Some(because) = state::off_because().filter(|_| !self.trouble_on_record) {
             self.trouble_on_record = true;
@@ -97,7 +101,7 @@ impl DeviceReader {
             let mut events = Vec::new();
             // Without the relaxed mode a query may spoil a capture of the user's.
             if self.relaxed && state::is_read() {
-                reading.read(self.shared.began.ticks, rate, &mut events);
+                reading.read(rate, &mut events);
             }
             reading.show_missed();
             read.push((reading.lane, events));
@@ -119,7 +123,7 @@ impl DeviceReader {
                 );
             };
             self.shared.note(Record::Device { lane: number, facts: device.facts.clone() });
-            self.readings.push(Reading::new(device, lane));
+            self.readings.push(Reading::new(device, lane, self.shared.began.ticks));
         }
     }
 }
@@ -188,12 +192,14 @@ struct Reading {
     streams: Vec<StreamQueue>,
     bases: Bases,
     missed_before: u64,
+    /// When the recorder began: what was recorded before is not its own.
+    began: Ticks,
 }
 
 impl Reading {
-    fn new(device: &'static Device, lane: Lane) -> Self {
+    fn new(device: &'static Device, lane: Lane, began: Ticks) -> Self {
         let bases = Bases { events: None, newest: None, late: None, map: ClockMap::default() };
-        Self { device, lane, streams: Vec::new(), bases, missed_before: device.missed() }
+        Self { device, lane, streams: Vec::new(), bases, missed_before: device.missed(), began }
     }
 
     fn waiting(&self) -> usize {
@@ -207,10 +213,10 @@ impl Reading {
     }
 
     /// Puts what has happened into `events`, oldest first.
-    fn read(&mut self, began: Ticks, rate: Rate, events: &mut Vec<Event>) {
+    fn read(&mut self, rate: Rate, events: &mut Vec<Event>) {
         let driver = self.device.driver;
-        self.take_recorded(began);
-        if state::reading().judge(driver, driver.make_current(self.device.context)).is_none() {
+        self.take_recorded();
+        if !self.enter_context() {
             return;
         }
         state::reading().judge(driver, self.device.make_more());
@@ -233,13 +239,26 @@ impl Reading {
         events.extend(read.into_iter().map(|(_, event)| event));
     }
 
-    /// Sorts what was recorded by stream. What was recorded before this recorder began is not its own.
-    fn take_recorded(&mut self, began: Ticks) {
+    /// Makes the device's context this thread's, unless a script has reset the device: its events are gone then.
+    fn enter_context(&self) -> bool {
+        let driver = self.device.driver;
+        match state::reading().judge(driver, driver.is_in_use(self.device.index)) {
+            Some(true) => state::reading().judge(driver, driver.make_current(self.device.context)).is_some(),
+            Some(false) => {
+                state::turn_off("the device was reset".into());
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Sorts what was recorded by stream.
+    fn take_recorded(&mut self) {
         while let Some(recorded) = self.device.take_recorded() {
             let known = self.streams.iter().position(|queue| queue.stream == recorded.stream);
             let at = known.unwrap_or(self.streams.len());
-            if recorded.host < began || at >= MOST_STREAMS {
-                self.device.miss(u64::from(recorded.host >= began));
+            if recorded.host < self.began || at >= MOST_STREAMS {
+                self.device.miss(u64::from(recorded.host >= self.began));
                 self.device.give_back(recorded.event);
                 continue;
             }
@@ -254,6 +273,7 @@ impl Reading {
     /// An event can be recorded again whether or not it has happened. A word that a copy may still be made into
     /// is not used again.
     fn give_up(&mut self) {
+        self.take_recorded();
         self.device.miss(self.waiting() as u64);
         self.show_missed();
         for recorded in self.streams.iter_mut().flat_map(|stream| stream.waiting.drain(..)) {
@@ -338,11 +358,12 @@ impl Bases {
 
     /// Records a base and looks for it a while; the one before stays when the device is too busy.
     fn rebase(&mut self, device: &Device, rate: Rate) -> Result<(), Fault> {
+        let began = Instant::now();
+        let is_first = !self.map.is_known();
         for _ in 0..MOST_TRIES {
-            let is_first = self.map.width_ns(rate).is_none();
             let found = self.rebase_once(device, rate)?;
             let is_wide = self.map.width_ns(rate).is_some_and(|width| width > WIDE_NS);
-            if !(is_first && found && is_wide) {
+            if !(is_first && found && is_wide) || began.elapsed() > BASE_PATIENCE {
                 break;
             }
         }
@@ -400,5 +421,31 @@ impl Bases {
         self.late = None;
         let seen_late = Ticks((SEEN_LATE_NS / rate.timebase.ns_per_tick) as u64);
         Ok(Some((before.max(not_yet.since(seen_late)), now())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn anchor(ticks: u64, monotonic_ns: u64, boot_ns: u64) -> Anchor {
+        Anchor { ticks: Ticks(ticks), monotonic_ns, real_ns: 0, boot_ns }
+    }
+
+    #[test]
+    fn a_tick_is_measured_over_the_last_seconds_and_not_across_a_suspend() {
+        let mut measured = MeasuredRate::new(0.4001, anchor(0, 0, 0));
+        let length = |measured: &MeasuredRate| measured.rate().timebase.ns_per_tick;
+        measured.measure(&anchor(25_000_000, 10_000_000, 10_000_000));
+        assert_eq!(length(&measured), 0.4001, "too short to tell");
+        measured.measure(&anchor(250_000_000, 100_000_000, 100_000_000));
+        assert_eq!(length(&measured), 0.4);
+        // Asleep for a minute, in which the counter went on.
+        let minute = 60_000_000_000;
+        measured.measure(&anchor(500_000_000 + minute, 200_000_000, 200_000_000 + minute));
+        assert_eq!(length(&measured), 0.4);
+        measured.measure(&anchor(750_000_000 + minute, 300_000_000, 300_000_000 + minute));
+        assert_eq!(length(&measured), 0.4);
+        assert!(measured.rate().error < 1e-5);
     }
 }

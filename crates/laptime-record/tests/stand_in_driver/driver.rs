@@ -28,6 +28,8 @@ struct Device {
     captured: u64,
     offset_ns: f64,
     drift: f64,
+    /// Nobody has initialised it, or somebody has reset it.
+    unused: bool,
     faults: Faults,
     /// When the event that was recorded last on each stream happens.
     last: HashMap<usize, f64>,
@@ -167,6 +169,12 @@ pub extern "C" fn stand_in_use(device: c_int) {
     CURRENT.set((device + 1) as usize);
 }
 
+/// Whether the framework has initialised the device; it has at first.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_used(used: c_int) {
+    device().unused = used == 0;
+}
+
 /// Gives a stream work of this length; says when the host's clock shows its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_work(stream: usize, ns: f64) -> f64 {
@@ -283,7 +291,7 @@ pub extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) -> c_in
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxGetState(_: c_int, flags: *mut c_uint, active: *mut c_int) -> c_int {
     or_fault!();
-    unsafe { (*flags, *active) = (0, 1) };
+    unsafe { (*flags, *active) = (0, c_int::from(!device().unused)) };
     SUCCESS
 }
 
