@@ -136,13 +136,12 @@ impl Training {
         self.record_event();
         let counts = !self.in_update && self.optimizers.len() == 1 && !self.alive.is_empty();
         self.progress.drop_gradients(counts && !self.foreign.contains(&by));
-        self.boundaries.pass(StageId::OPTIMIZER);
+        // No boundary: gradients are let go of as a rule, which launches nothing.
         enter(StageId::OPTIMIZER);
     }
 
     /// Gradients are zero.
     pub fn end_zero(&mut self) {
-        self.boundaries.pass(StageId::PREPARE);
         exit(StageId::OPTIMIZER);
         if self.functional && self.passes.is_empty() {
             self.before_forward = Some(mark());
