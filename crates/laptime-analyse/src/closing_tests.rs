@@ -23,6 +23,9 @@ enum Act {
     Step,
     State,
     Full(bool),
+    /// Does nothing without a device.
+    Boundary(u16, u16),
+    Work(u64),
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -37,6 +40,14 @@ fn act() -> impl Strategy<Value = Act> {
         2 => Just(Act::Step),
         1 => Just(Act::State),
         1 => any::<bool>().prop_map(Act::Full),
+    ]
+}
+
+fn act_on_device() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => act(),
+        2 => (0_u16..3, prop_oneof![0_u16..20, 32_u16..34]).prop_map(|(stream, stage)| Act::Boundary(stream, stage)),
+        2 => (0_u64..3_000_000).prop_map(Act::Work),
     ]
 }
 
@@ -59,6 +70,8 @@ fn play(script: &mut Script, act: Act) {
             script.full = full;
             script
         }
+        Act::Boundary(stream, stage) => script.boundary_of(stream, StageId(stage)),
+        Act::Work(ticks) => script.launch(0, StageId::FORWARD, ticks / 3, ticks),
     };
 }
 
@@ -78,6 +91,15 @@ fn check(report: &Report) {
     for epoch in &report.epochs {
         let sum: f64 = epoch.stages.values().sum();
         assert!(near(sum, epoch.wall_s), "epoch {epoch:?}");
+    }
+    let laps = report.epochs.iter().chain(&report.stretches).map(|lap| (&lap.device_stages, lap.wall_s));
+    let fits = report.fits.iter().map(|fit| (&fit.device_stages, fit.wall_s));
+    for (rows, wall_s) in laps.chain(fits) {
+        let Some(rows) = rows else { continue };
+        assert!(
+            near(rows.values().sum(), wall_s) && rows.values().all(|row| *row >= 0.0),
+            "{rows:?} {wall_s}"
+        );
     }
     for stretch in &report.stretches {
         assert!(near(stretch.stages.values().sum(), stretch.wall_s), "stretch {stretch:?}");
@@ -192,6 +214,36 @@ proptest! {
     }
 
     #[test]
+    fn whatever_a_device_does_every_ledger_closes_and_laps_never_overlap(
+        acts in prop::collection::vec(act_on_device(), 0..160), cut in 0.0..1.5_f64, on_device_from in 0_usize..20
+    ) {
+        let mut script = Script::new();
+        for (at, act) in acts.into_iter().enumerate() {
+            if at == on_device_from {
+                script.on_device();
+            }
+            play(&mut script, act);
+        }
+        script.close();
+        let keep = (script.records.len() as f64 * cut) as usize;
+        if keep < script.records.len() {
+            script.records.truncate(keep);
+            script.records.push(Record::Ended { status: Status::Killed });
+        }
+        let report = script.report();
+        check(&report);
+        let epochs: Vec<_> = report.epochs.iter().filter(|lap| lap.kind == LapKind::Epoch).collect();
+        for two in epochs.windows(2).filter(|two| two[0].fit == two[1].fit) {
+            let (ended, next) = (two[0].ended_s.unwrap(), two[1].ended_s.map(|ended| ended - two[1].wall_s));
+            assert!(next.is_none_or(|began| ended <= began + 1e-9), "{two:?}");
+        }
+        if let Some(rows) = &report.device_ledger {
+            let wall: f64 = rows.iter().map(|row| row.seconds).sum();
+            assert!(near(wall, report.wall_s), "{rows:?}");
+        }
+    }
+
+    #[test]
     fn records_that_make_no_sense_never_panic_and_still_close(records in prop::collection::vec(record(), 0..80)) {
         let mut digest = Digest::new(RunMeta { started_real_ns: u64::MAX, ..RunMeta::default() });
         for record in &records {
@@ -240,6 +292,12 @@ fn event() -> impl Strategy<Value = Event> {
         (number(), ticks()).prop_map(|(epoch, at)| Event::EpochBegin { epoch, at }),
         (number(), ticks()).prop_map(|(epoch, at)| Event::EpochEnd { epoch, at }),
         ticks().prop_map(|at| Event::Cut { at }),
+        (0_u16..3, stage(), ticks(), ticks()).prop_map(|(stream, stage, host, done)| Event::Boundary {
+            stream,
+            stage,
+            host,
+            done
+        }),
         total().prop_map(Event::Total),
         (counter, ticks(), any::<u64>()).prop_map(|(counter, at, amount)| Event::Count {
             counter,

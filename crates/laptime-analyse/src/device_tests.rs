@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laptime_core::{Event, FitFacts, Gauge, Record, Sample, StageId, Status, Ticks, Trouble};
+use laptime_core::{Counter, Event, FitFacts, Gauge, Record, Sample, StageId, Status, Ticks, Trouble};
 
 use crate::script::{DEVICE_LANE, Script};
 use crate::{EpochSummary, Report};
@@ -379,4 +379,138 @@ fn boundaries_alone_are_no_reason_to_panic() {
     script.records.push(Record::Event { lane: DEVICE_LANE, event });
     pass_of(&mut script, 2, &GPU_BOUND, |_| ());
     script.report();
+}
+
+fn verdict(report: &Report) -> (&str, &str) {
+    assert!(report.findings[0].verdict);
+    (report.findings[0].id, &report.findings[0].text)
+}
+
+fn also<'a>(report: &'a Report, id: &str) -> &'a str {
+    let found = report.findings.iter().find(|finding| finding.id == id);
+    found.map(|finding| finding.text.as_str()).unwrap_or_else(|| panic!("no {id}: {:?}", report.findings))
+}
+
+#[test]
+fn a_device_that_computes_all_the_time_is_the_limit() {
+    let mut script = gpu_bound(3);
+    for second in 0..4_u64 {
+        let at = Ticks(second * 1_000_000_000);
+        let readings = vec![
+            (Gauge::DeviceBusyNs, at.0),
+            (Gauge::DeviceUsedNs, at.0),
+            (Gauge::DeviceTensorNs, 0),
+            (Gauge::DeviceMemoryBytes, 31 << 30),
+            (Gauge::DeviceClockMhz, 1_400),
+            (Gauge::DeviceHighestClockMhz, 1_980),
+            (Gauge::DeviceClockReasons, if second < 2 { 0x20 } else { 0x1 }),
+        ];
+        script.records.push(Record::Sample(Sample { at, readings }));
+    }
+    let report = script.close().report();
+    let text = "the GPU is the limit: it computes 100 % of each step (backward 67 %, forward 31 %); the host is \
+                4 steps ahead";
+    assert_eq!(verdict(&report), ("gpu_bound", text));
+    let tensor = "tensor cores are idle: matrices are fp32 (allow TF32 or autocast)";
+    assert_eq!(also(&report, "tensor_cores_idle"), tensor);
+    assert_eq!(also(&report, "device_memory"), "peak 31.0 GiB of 139 GiB of device memory");
+    let clock = "heat lowered the GPU's clock in 50 % of the readings (mean 1,400 of 1,980 MHz)";
+    assert_eq!(also(&report, "device_clock"), clock);
+    let device = &report.devices.unwrap()[0];
+    assert_eq!((device.steps_ahead, device.name.as_deref()), (Some(4), Some("NVIDIA H200")));
+    assert!(device.busy_share.unwrap() > 0.999);
+}
+
+#[test]
+fn launches_that_are_late_make_the_host_the_limit() {
+    let mut script = launch_bound();
+    counted(&mut script, 19);
+    let report = script.close().report();
+    let text = "the host is the limit: the GPU idles 76 % of each step waiting for launches and computes 19 %; \
+                torch.compile, CUDA graphs or larger batches";
+    assert_eq!(verdict(&report), ("host_bound", text));
+    let report = launch_bound().close().report();
+    let text = "the host is the limit: for 95 % of each step the GPU keeps up with the host's launches, and no \
+                counter says how much of that it idles; torch.compile, CUDA graphs or larger batches";
+    assert_eq!(verdict(&report), ("host_bound", text));
+    assert_eq!(report.devices.unwrap()[0].busy_share, None);
+}
+
+#[test]
+fn batches_made_in_the_loop_make_the_host_the_limit() {
+    let mut script = begun();
+    pass_of(&mut script, 20, &[(StageId::PREPARE, 30 * MS, 0), (FORWARD, MS, 10 * MS)], |_| ());
+    script.pass(20 * MS).boundary(StageId::TEAR_DOWN).end_fit();
+    let report = script.close().report();
+    let text = "the host is the limit: the GPU idles 68 % of each step, 95 % of which the host prepares batches in; \
+                prepare them ahead in DataLoader workers";
+    assert_eq!(verdict(&report), ("host_bound", text));
+}
+
+#[test]
+fn data_that_is_late_is_the_limit_and_so_is_a_wait_in_each_step() {
+    let mut script = begun();
+    pass_of(&mut script, 20, &[(DATA_WAIT, 30 * MS, 0), (FORWARD, MS, 5 * MS)], |_| ());
+    script.pass(10 * MS).boundary(StageId::TEAR_DOWN).end_fit();
+    let report = script.close().report();
+    let text = "data loading is the limit: the GPU idles 84 % of each step waiting for data and computes 16 %; steps \
+                could be 6.2× faster if batches were ready; prepare them ahead in DataLoader workers";
+    assert_eq!(verdict(&report), ("data_bound", text));
+
+    let synced = |after: u64| {
+        let mut script = begun();
+        pass_of(&mut script, 20, &[(FORWARD, MS, 20 * MS)], |script| {
+            script.wait_for_device(StageId::AFTER_UPDATE);
+            script.stage(StageId::AFTER_UPDATE, after);
+        });
+        script.boundary(StageId::TEAR_DOWN).end_fit();
+        script.close().report()
+    };
+    let report = synced(20 * MS);
+    let text = "waiting for the GPU is the limit: the host waits for the GPU once in each step, which then idles 50 % \
+                of it; read the loss every 100 steps, not in each: up to 50 % back";
+    assert_eq!(verdict(&report), ("sync_bound", text));
+    let report = synced(MS);
+    assert_eq!(verdict(&report).0, "gpu_bound");
+    let text = "the host waits for the GPU once in each step, which then idles 4.8 % of it; read the loss every 100 \
+                steps, not in each: up to 4.8 % back";
+    assert_eq!(also(&report, "device_sync"), text);
+}
+
+#[test]
+fn copies_from_pageable_memory_are_named_with_what_pinning_would_save() {
+    let copied = |pageable: u64| {
+        let mut script = begun();
+        let stages = [(StageId::HOST_TO_DEVICE, 8 * MS, 8 * MS), (FORWARD, MS, 8 * MS)];
+        pass_of(&mut script, 20, &stages, |script| {
+            let at = Ticks(script.now);
+            script.event(Event::Count { counter: Counter::HostToDeviceBytes, at, amount: 64 << 20 });
+            script.event(Event::Count { counter: Counter::PageableBytes, at, amount: pageable });
+        });
+        script.wait_for_device(StageId::BETWEEN_EPOCHS).boundary(StageId::TEAR_DOWN).end_fit();
+        script.close().report()
+    };
+    let report = copied(64 << 20);
+    let text = "copying to the GPU is the limit: the GPU only copies for 50 % of each step at 7.8 GiB/s, 100 % of the \
+                bytes from pageable memory; pin_memory=True and non_blocking=True would save up to 160 ms";
+    assert_eq!(verdict(&report), ("copy_bound", text));
+    assert_eq!(report.transfer.pageable_bytes, Some(20 * 64 << 20));
+    let text = "copying to the GPU is the limit: the GPU only copies for 50 % of each step at 7.8 GiB/s; copying the \
+                next batch on a stream of its own while this one is computed would save up to 160 ms";
+    assert_eq!(verdict(&copied(0)), ("copy_bound", text));
+}
+
+#[test]
+fn the_hosts_times_alone_say_nothing_of_what_a_device_computes() {
+    let mut script = Script::new();
+    script.fit(FitFacts { device: Some("cuda:0".into()), ..FitFacts::default() }).epoch();
+    for _ in 0..20 {
+        script.step(&[(FORWARD, 10 * MS), (BACKWARD, 20 * MS)], 1);
+    }
+    script.end_epoch().end_fit();
+    let report = script.close().report();
+    let text = "cannot tell what limits the training: times are the host's, and cuda:0 works on after them";
+    assert_eq!(verdict(&report), ("cannot_tell", text));
+    assert_eq!(report.warnings, [crate::Warning::HostTimes { device: "cuda:0".into() }]);
+    assert!(report.devices.is_none() && report.epochs[0].device_stages.is_none());
 }

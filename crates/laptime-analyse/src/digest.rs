@@ -207,6 +207,8 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
     };
     let busy_share = DeviceShares::of_run(&report).and_then(|shares| shares.known_busy());
     report.devices.iter_mut().flatten().take(1).for_each(|device| device.busy_share = busy_share);
+    let host_times = verdict::host_times(&report);
+    report.warnings.extend(host_times);
     report.findings = if run.recorded_nothing() {
         vec![verdict::nothing_recorded(&report.warnings)]
     } else {

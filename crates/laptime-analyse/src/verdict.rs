@@ -1,10 +1,12 @@
 //! Verdict: what limits the steps, in one sentence with numbers, and what else the facts say.
 
+mod device;
 mod limit;
 
 use laptime_core::units::{duration, percent};
 use laptime_core::{StageId, Timebase, Trouble};
 
+pub(crate) use self::device::host_times;
 use self::limit::{Limit, late_half_width};
 use crate::compiled::compiled;
 use crate::contention::Contention;
@@ -41,7 +43,8 @@ pub(crate) fn findings(report: &Report, run: &Supervised<'_>, timebase: &Timebas
     ];
     let rest =
         [garbage(&shares), callbacks(&shares), compiled(report), slow_first_epoch(report), overhead(report)];
-    let others = others.into_iter().chain(machine).flatten().chain(outside_steps(report));
+    let others = device::findings(report).into_iter().chain(others.into_iter().flatten());
+    let others = others.chain(machine.into_iter().flatten()).chain(outside_steps(report));
     for finding in others.chain(rest.into_iter().flatten()) {
         if !found.iter().any(|known| known.id == finding.id) {
             found.push(finding);
@@ -69,7 +72,14 @@ fn verdicts(report: &Report, run: &Supervised<'_>, shares: &Shares<'_>, timebase
     if let Some(finding) = too_little(report, run.process) {
         return vec![Finding { verdict: true, ..finding }];
     }
+    let hint = report.fits.first().map_or("", hint);
+    if let Some(finding) = device::verdict(report, hint) {
+        return on_device(finding, report, run, timebase);
+    }
     let mut found = of_steps(report, run.process);
+    if let Some(device) = device::only_host_times(report) {
+        found.iter_mut().for_each(|finding| doubt(finding, device));
+    }
     found.iter_mut().for_each(|finding| finding.verdict = true);
     let cause = throttled(report, THROTTLED.0).or_else(|| swapping(report, run.process, timebase));
     if let Some(cause) = cause {
@@ -77,6 +87,29 @@ fn verdicts(report: &Report, run: &Supervised<'_>, shares: &Shares<'_>, timebase
     }
     put_contention(&mut found, report, run, shares, timebase);
     found
+}
+
+/// The verdict by the times of a device; what the machine does to the host limits steps that wait for the host.
+fn on_device(finding: Finding, report: &Report, run: &Supervised<'_>, timebase: &Timebase) -> Vec<Finding> {
+    let computes = finding.id == "gpu_bound";
+    let mut found = vec![Finding { verdict: true, ..finding }];
+    let cause = throttled(report, THROTTLED.0).or_else(|| swapping(report, run.process, timebase));
+    if let Some(cause) = cause.filter(|_| !computes) {
+        found.insert(0, Finding { verdict: true, ..cause });
+    }
+    let contention = Contention::seen(report, run, timebase).filter(|_| !computes);
+    found.extend(contention.and_then(|seen| seen.finding("the CPUs are contended, too")));
+    found
+}
+
+/// What the host launches says nothing of what a device computes.
+fn doubt(finding: &mut Finding, device: &str) {
+    if finding.id == "compute_bound" {
+        finding.id = "cannot_tell";
+        finding.text = format!(
+            "cannot tell what limits the training: times are the host's, and {device} works on after them"
+        );
+    }
 }
 
 /// Contention is what limits steps that compute; of others it is one more thing to know.

@@ -293,7 +293,7 @@ fn threads_that_hardly_wait_leave_the_verdict_to_the_steps() {
     assert_eq!(ids(&watched(quiet, RunMeta::default())), ["compute_bound"]);
     let gpu = Watched { cpu: 900, wait: Some(900), busy: 2_000, pressure: 900, ..Watched::default() };
     let meta = RunMeta { device: Some("cuda:0".into()), ..RunMeta::default() };
-    assert_eq!(ids(&watched(gpu, meta)), ["compute_bound"]);
+    assert_eq!(ids(&watched(gpu, meta)), ["cannot_tell"]);
 }
 
 #[test]

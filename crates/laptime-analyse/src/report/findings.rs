@@ -113,6 +113,11 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// The training is on a device whose own times were not recorded: the device works on after the host's.
+    HostTimes {
+        /// The device.
+        device: String,
+    },
     /// The wall clock was stepped; durations are not affected.
     ClockStepped {
         /// By how much, seconds.
