@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use laptime_core::{ProfileRecord, Record, RunMeta, Status};
 
+use crate::compare::ComparedRun;
 use crate::death::{counts, deaths};
 use crate::device_ledger::{device_ledger, device_tracks};
 use crate::device_shares::DeviceShares;
@@ -121,6 +122,14 @@ impl Digest {
         let mut processes = self.processes.clone();
         processes.iter_mut().for_each(Process::settle);
         Cow::Owned(processes)
+    }
+
+    /// The run as it is compared with others: its report, its machine and its steps in time order.
+    #[must_use]
+    pub fn compared_run(&self) -> ComparedRun {
+        let settled = self.settled();
+        let process = Supervised::among(settled.as_ref()).map(|run| run.process);
+        ComparedRun::new(self.report(), self.meta.machine.clone(), process)
     }
 
     /// The run as far as it is known now.

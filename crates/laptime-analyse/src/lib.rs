@@ -4,6 +4,7 @@
 //! the number of spans, steps or epochs, and gives a [`Report`] at any moment.
 
 mod clock;
+pub mod compare;
 mod compiled;
 mod contention;
 mod death;
@@ -66,6 +67,8 @@ mod workers;
 mod chance;
 #[cfg(test)]
 mod closing_tests;
+#[cfg(test)]
+mod compare_tests;
 #[cfg(test)]
 mod coverage_tests;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::statistics::{lag_one_correlation, mean, t_width, variance};
 /// The share of intervals that hold the truth.
 pub(crate) const LEVEL: f64 = 0.90;
 /// Correlation above this cannot be distinguished from drift with the blocks there are.
-const MOST_CORRELATION: f64 = 0.9;
+pub(crate) const MOST_CORRELATION: f64 = 0.9;
 /// Correlation that bursts reach too; above it part of the spread is taken for drift.
 const DRIFTING: f64 = 0.45;
 /// How fast the variance of a drift grows with the horizon: 2 for a random walk whose spread is known, and
@@ -51,7 +51,7 @@ pub(crate) fn pace(blocks: &[f64], horizon: f64) -> Option<Pace> {
 }
 
 /// How many times larger the variance of a mean is because its values are correlated (first order).
-fn inflation(count: f64, correlation: f64) -> f64 {
+pub(crate) fn inflation(count: f64, correlation: f64) -> f64 {
     let rest = 1.0 - correlation;
     let sum = (1.0 + correlation) / rest
         - 2.0 * correlation * (1.0 - correlation.powf(count)) / (count * rest * rest);

@@ -1,0 +1,15 @@
+//! The condition that one side is not much slower than the other.
+
+use super::document::{Answer, Cause, Comparison, Gate};
+
+/// Not met where `b` is slower by more than `limit`, the interval as a whole above 1; where it is another training; and
+/// where the two cannot be compared. Noise alone is no failure: it would fail equal runs.
+pub(super) fn gate(comparison: &Comparison, limit: f64) -> Gate {
+    let slower = comparison.ratio.is_some_and(|ratio| ratio.mean > 1.0 + limit && ratio.low > 1.0);
+    let met = match (comparison.verdict, comparison.because) {
+        (Answer::NotSameTraining, _) => false,
+        (Answer::CannotTell, because) => because == Some(Cause::Noise),
+        _ => !slower,
+    };
+    Gate { fail_if_slower: limit, met }
+}

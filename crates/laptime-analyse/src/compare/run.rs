@@ -1,0 +1,103 @@
+//! A run as it is compared, and the runs of a side.
+
+use laptime_core::{Machine, Ticks};
+
+use super::document::{RunRef, SideSummary};
+use crate::process::Process;
+use crate::report::Report;
+use crate::steady::{Settling, settling};
+use crate::step_series::{Block, StepSeries};
+
+/// A run with what a report leaves out: its machine, and its steps in time order.
+#[derive(Clone, Debug)]
+pub struct ComparedRun {
+    /// What is known of it.
+    pub report: Report,
+    /// What it ran on.
+    pub machine: Machine,
+    pub(super) fits: Vec<FitSteps>,
+}
+
+/// The steps of one fit.
+#[derive(Clone, Debug)]
+pub(super) struct FitSteps {
+    /// Its number.
+    pub(super) fit: u32,
+    /// All of them, in blocks.
+    pub(super) blocks: Vec<Block>,
+    /// Those after the warm-up; all where none ends.
+    pub(super) steady: Vec<Block>,
+    /// Whether they settle.
+    pub(super) settling: Settling,
+    /// Seconds of a tick.
+    pub(super) tick_s: f64,
+}
+
+impl FitSteps {
+    fn new(fit: u32, series: &StepSeries, tick_s: f64) -> Self {
+        let settling = settling(series);
+        let warm_up = settling.warm_up_steps().unwrap_or(0);
+        let (blocks, steady) = (series.blocks().to_vec(), series.blocks_after(warm_up).to_vec());
+        Self { fit, blocks, steady, settling, tick_s }
+    }
+
+    /// Steps of warm-up that are left out.
+    pub(super) fn warm_up_steps(&self) -> u64 {
+        self.settling.warm_up_steps().unwrap_or(0)
+    }
+
+    /// Steps after the warm-up.
+    pub(super) fn steady_steps(&self) -> u64 {
+        self.steady.iter().map(|block| block.steps).sum()
+    }
+}
+
+impl ComparedRun {
+    /// A run by its report, its machine and the process that trained.
+    pub(crate) fn new(report: Report, machine: Machine, process: Option<&Process>) -> Self {
+        let fits = process.into_iter().flat_map(|process| {
+            let tick_s = process.timebase().seconds(Ticks(1));
+            let began = process.fits.iter().filter(|(_, fit)| fit.began.is_some());
+            began.map(move |(index, fit)| FitSteps::new(*index, &fit.steps, tick_s))
+        });
+        let fits = fits.filter(|fit| !fit.blocks.is_empty()).collect();
+        Self { report, machine, fits }
+    }
+
+    fn summary(&self) -> RunRef {
+        let run = &self.report.run;
+        let settled = self.fits.iter().filter_map(|fit| match fit.settling {
+            Settling::TooFewSteps => None,
+            Settling::After(_) => Some(true),
+            Settling::Never => Some(false),
+        });
+        RunRef {
+            id: run.id.clone(),
+            name: run.name.clone(),
+            status: run.status,
+            steps: self.report.fits.iter().map(|fit| fit.steps).sum(),
+            warm_up_steps: self.fits.iter().map(FitSteps::warm_up_steps).sum(),
+            settled: settled.reduce(|all, one| all && one),
+        }
+    }
+}
+
+/// The runs of a side.
+pub(super) struct Side<'a> {
+    /// What it is shown by.
+    pub(super) name: &'a str,
+    /// Its runs.
+    pub(super) runs: &'a [ComparedRun],
+}
+
+impl<'a> Side<'a> {
+    /// The runs of a side, which is shown by a name.
+    pub(super) fn new(name: &'a str, runs: &'a [ComparedRun]) -> Self {
+        Self { name, runs }
+    }
+
+    /// The side as the document has it.
+    pub(super) fn summary(&self) -> SideSummary {
+        SideSummary { name: self.name.to_owned(), runs: self.runs.iter().map(ComparedRun::summary).collect() }
+    }
+}

@@ -1,0 +1,127 @@
+//! The mean of a series whose neighbours resemble each other, and how wrong it may be.
+
+use super::run::FitSteps;
+use crate::statistics::{lag_one_correlation, mean, variance};
+use crate::step_series::joined;
+use crate::time_left::{MOST_CORRELATION, inflation};
+
+/// Stretches the steps are looked at in: many see short bursts well, few see slow ones. The widest error counts.
+const STRETCHES: [usize; 3] = [24, 12, 8];
+/// Fewer steps after the warm-up give no interval.
+pub(super) const FEWEST_STEPS: u64 = 12;
+/// Fewer stretches than this say nothing of their noise.
+const FEWEST_STRETCHES: usize = 4;
+/// Stretches in which a wandering machine shows.
+const WANDER_STRETCHES: usize = 8;
+
+/// A mean, and how wrong it may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Mean {
+    /// Seconds.
+    pub(super) seconds: f64,
+    /// Its error; absent where too little was seen.
+    pub(super) error: Option<MeanError>,
+}
+
+/// How wrong a mean may be; all as a share of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct MeanError {
+    /// Standard error by the noise within the run.
+    pub(super) relative: f64,
+    /// Degrees of freedom behind it.
+    pub(super) degrees: f64,
+    /// How far slow changes within the run wander, standard deviation: another run may be so far off.
+    pub(super) wander: f64,
+}
+
+/// Mean time of the steps of a fit after its warm-up; `None` without steps.
+pub(super) fn mean_step(fit: &FitSteps) -> Option<Mean> {
+    let (ticks, steps) =
+        fit.steady.iter().fold((0.0, 0.0), |(t, s), block| (t + block.ticks as f64, s + block.steps as f64));
+    let seconds = ticks / steps * fit.tick_s;
+    let stretches = |groups| -> Vec<f64> {
+        joined(&fit.steady, groups).iter().map(|block| block.mean_ticks() * fit.tick_s).collect()
+    };
+    let enough = fit.steady_steps() >= FEWEST_STEPS;
+    let widest = || {
+        // A stretch of two steps says little of a moment.
+        let groups = STRETCHES.into_iter().map(|most| most.min(fit.steady.len() / 2).max(FEWEST_STRETCHES));
+        let errors = groups.filter_map(|groups| relative_error(&stretches(groups)));
+        let (relative, degrees) = errors.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        Some(MeanError { relative, degrees, wander: wander(&stretches(WANDER_STRETCHES)) })
+    };
+    (seconds.is_finite() && seconds > 0.0)
+        .then(|| Mean { seconds, error: Some(()).filter(|()| enough).and_then(|()| widest()) })
+}
+
+/// Mean of values in time order, one for each lap.
+pub(super) fn mean_of_laps(values: &[f64]) -> Option<Mean> {
+    let seconds = mean(values)?;
+    let error = relative_error(values).map(|(relative, degrees)| MeanError {
+        relative,
+        degrees,
+        wander: wander(values),
+    });
+    Some(Mean { seconds, error })
+}
+
+/// Standard error of the mean of values in time order as a share of it, and its degrees of freedom; `None` of fewer
+/// than four.
+///
+/// Neighbours that resemble each other make the values worth fewer independent ones, and hide part of their variance.
+pub(super) fn relative_error(values: &[f64]) -> Option<(f64, f64)> {
+    let (error, degrees) = mean_error(values)?;
+    let mean = mean(values).filter(|mean| *mean > 0.0)?;
+    Some((error / mean, degrees))
+}
+
+/// The same, not as a share.
+pub(super) fn mean_error(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < FEWEST_STRETCHES {
+        return None;
+    }
+    let (count, spread) = (values.len() as f64, variance(values)?);
+    // A short series underestimates its own correlation (Kendall 1954).
+    let seen = lag_one_correlation(values);
+    let correlation = (seen + (1.0 + 3.0 * seen) / count).clamp(0.0, MOST_CORRELATION);
+    let past = inflation(count, correlation);
+    let full = spread / (1.0 - past / count).max(0.25);
+    Some(((full * past / count).max(0.0).sqrt(), (count / past - 1.0).max(2.0)))
+}
+
+/// Standard deviation of what changes slowly, as a share of the mean: what neighbours have in common is not noise of
+/// single steps.
+fn wander(values: &[f64]) -> f64 {
+    let (Some(mean), Some(variance)) = (mean(values).filter(|mean| *mean > 0.0), variance(values)) else {
+        return 0.0;
+    };
+    (lag_one_correlation(values) * variance).max(0.0).sqrt() / mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_independent_values_is_the_textbook_one() {
+        let values: Vec<f64> = (0..24).map(|at| 10.0 + f64::from(at * 7 % 24) / 12.0).collect();
+        let plain = (variance(&values).unwrap() / 24.0).sqrt() / mean(&values).unwrap();
+        let (error, degrees) = relative_error(&values).unwrap();
+        assert!((error / plain - 1.0).abs() < 0.3 && degrees > 10.0, "{error} {plain} {degrees}");
+    }
+
+    #[test]
+    fn neighbours_that_resemble_each_other_widen_the_error() {
+        let slow: Vec<f64> = (0..24).map(|at| 10.0 + (f64::from(at) / 4.0).sin()).collect();
+        let plain = (variance(&slow).unwrap() / 24.0).sqrt() / mean(&slow).unwrap();
+        let (error, degrees) = relative_error(&slow).unwrap();
+        assert!(error > 2.0 * plain && degrees < 8.0, "{error} {plain} {degrees}");
+        assert!(wander(&slow) > 0.04);
+    }
+
+    #[test]
+    fn three_values_say_nothing_of_their_noise() {
+        assert_eq!(relative_error(&[1.0, 2.0, 3.0]), None);
+        assert_eq!(mean_of_laps(&[]), None);
+    }
+}

@@ -1,0 +1,296 @@
+//! Comparisons of runs whose truth is planted: how often equal ones are called different, and changes are found.
+
+use laptime_core::{FitFacts, Machine, RunMeta, StageId, Ticks};
+
+use crate::chance::Chance;
+use crate::compare::{Answer, Asked, Cause, ComparedRun, Comparison, More, Outcome, compare};
+use crate::script::Script;
+use crate::{Digest, rfc3339};
+
+/// What a made-up training is like.
+#[derive(Clone, Copy)]
+struct Made {
+    steps: u32,
+    steps_an_epoch: u32,
+    /// Mean step, nanoseconds, and the part of it that waits for data.
+    step_ns: f64,
+    wait: f64,
+    /// Noise of a step as a share of it, and how much of it the next step shares.
+    noise: f64,
+    correlation: f64,
+    /// What every step of this run is off by, as a share.
+    offset: f64,
+    samples: u32,
+    parameters: u64,
+    /// Loss at the end, and noise of a step's loss as a share of it.
+    final_loss: f64,
+    loss_noise: f64,
+    cpu: &'static str,
+}
+
+const PLAIN: Made = Made {
+    steps: 500,
+    steps_an_epoch: 100,
+    step_ns: 1e6,
+    wait: 0.2,
+    noise: 0.05,
+    correlation: 0.0,
+    offset: 0.0,
+    samples: 32,
+    parameters: 1_000,
+    final_loss: 0.4,
+    loss_noise: 0.2,
+    cpu: "some CPU",
+};
+
+fn made(of: &Made, trial: u64) -> ComparedRun {
+    let mut chance = Chance::new(trial);
+    let mut script = Script::new();
+    let rows = u64::from(of.samples * of.steps_an_epoch);
+    let facts = FitFacts {
+        batch: Some(of.samples.into()),
+        rows: Some(rows),
+        parameters: Some(of.parameters),
+        ..FitFacts::default()
+    };
+    script.pass(5_000_000).fit(facts);
+    let mut noise = chance.normal();
+    for step in 0..of.steps {
+        if step % of.steps_an_epoch == 0 {
+            script.epoch();
+        }
+        let kept = of.correlation;
+        noise = kept * noise + (1.0 - kept * kept).sqrt() * chance.normal();
+        let factor = (1.0 + of.noise * noise + of.offset).max(0.1);
+        let wait = of.step_ns * of.wait * factor;
+        let work = of.step_ns * (1.0 - of.wait) * factor;
+        let start = Ticks(script.now);
+        script.stage(StageId::DATA_WAIT, wait as u64).stage(StageId::FORWARD, work as u64);
+        let falls = 2.0 * (-8.0 * f64::from(step) / f64::from(of.steps)).exp();
+        let loss = (of.final_loss + falls) * (1.0 + of.loss_noise * chance.normal()).max(0.01);
+        script.end_step(start, of.samples, Some(loss));
+        if (step + 1) % of.steps_an_epoch == 0 || step + 1 == of.steps {
+            script.end_epoch();
+        }
+    }
+    script.end_fit().close();
+    let machine = Machine { cpus: 2, cpu_model: Some(of.cpu.into()), ..Machine::default() };
+    let id = format!("{}-{trial}", rfc3339(trial));
+    let mut digest = Digest::new(RunMeta { id, machine, ranks: 1, ..RunMeta::default() });
+    script.records.iter().for_each(|record| digest.take(record));
+    digest.compared_run()
+}
+
+fn compared(a: &[ComparedRun], b: &[ComparedRun]) -> Comparison {
+    compare(("a", a), ("b", b), &Asked::default())
+}
+
+/// One run a side, for each of 100 pairs.
+fn pairs(a: &Made, b: &Made) -> impl Iterator<Item = Comparison> {
+    (0..100).map(|pair| compared(&[made(a, 2 * pair + 1)], &[made(b, 2 * pair + 2)]))
+}
+
+fn count(pairs: impl Iterator<Item = Comparison>, of: impl Fn(&Comparison) -> bool) -> usize {
+    pairs.filter(|comparison| of(comparison)).count()
+}
+
+fn is_different(comparison: &Comparison) -> bool {
+    matches!(comparison.verdict, Answer::Faster | Answer::Slower)
+}
+
+#[test]
+fn equal_runs_are_called_different_in_at_most_5_of_100() {
+    let different = count(pairs(&PLAIN, &PLAIN), is_different);
+    println!("white noise: {different} of 100");
+    assert!(different <= 5, "{different}");
+    let noisy = Made { noise: 0.3, ..PLAIN };
+    let different = count(pairs(&noisy, &noisy), is_different);
+    println!("white noise of 30 %: {different} of 100");
+    assert!(different <= 5, "{different}");
+}
+
+#[test]
+fn equal_runs_with_autocorrelated_noise_are_called_different_in_at_most_7_of_100() {
+    for (correlation, noise) in [(0.5, 0.05), (0.8, 0.1), (0.9, 0.1), (0.95, 0.05), (0.95, 0.2)] {
+        let made = Made { correlation, noise, ..PLAIN };
+        let different = count(pairs(&made, &made), is_different);
+        println!("AR(1) {correlation} at {noise}: {different} of 100");
+        assert!(different <= 7, "correlation {correlation}: {different}");
+    }
+}
+
+#[test]
+fn a_change_of_3_percent_at_5_percent_noise_is_found_in_at_least_90_of_100() {
+    for (factor, answer) in [(1.03, Answer::Slower), (1.0 / 1.03, Answer::Faster)] {
+        let changed = Made { step_ns: PLAIN.step_ns * factor, ..PLAIN };
+        let found = count(pairs(&PLAIN, &changed), |comparison| comparison.verdict == answer);
+        println!("{factor:.3}: {found} of 100");
+        assert!(found >= 90, "{found}");
+    }
+}
+
+#[test]
+fn the_interval_holds_the_true_ratio() {
+    let changed = Made { step_ns: PLAIN.step_ns * 1.4, noise: 0.2, correlation: 0.5, ..PLAIN };
+    let holds = count(pairs(&PLAIN, &changed), |comparison| {
+        comparison.ratio.is_some_and(|ratio| ratio.low <= 1.4 && 1.4 <= ratio.high)
+    });
+    assert!(holds >= 95, "{holds}");
+}
+
+/// Several runs a side, each off by a few per cent of its own.
+fn sides(factor: f64, runs: u64, trial: u64) -> Comparison {
+    let side = |factor: f64, which: u64| -> Vec<ComparedRun> {
+        let run = |at: u64| {
+            let trial = 1_000 * trial + 100 * which + at + 1;
+            let offset = 0.03 * Chance::new(trial + 77).normal();
+            let steps = 120;
+            made(&Made { offset, steps, step_ns: PLAIN.step_ns * factor, ..PLAIN }, trial)
+        };
+        (0..runs).map(run).collect()
+    };
+    compared(&side(1.0, 1), &side(factor, 2))
+}
+
+#[test]
+fn several_runs_a_side_are_judged_by_how_they_differ() {
+    let different = count((0..100).map(|trial| sides(1.0, 3, trial)), is_different);
+    println!("3 runs a side, each off by 3 %: {different} of 100");
+    assert!(different <= 7, "{different}");
+    let found = count((0..50).map(|trial| sides(1.15, 4, trial)), |one| one.verdict == Answer::Slower);
+    assert!(found >= 45, "{found}");
+    assert!(sides(1.0, 3, 1).between_runs_seen);
+}
+
+fn is_other_training(comparison: &Comparison) -> bool {
+    comparison.verdict == Answer::NotSameTraining
+}
+
+#[test]
+fn a_changed_training_is_called_so_in_at_least_95_of_100() {
+    let changes = [
+        ("fewer samples", Made { steps_an_epoch: 95, ..PLAIN }),
+        ("a smaller batch", Made { samples: 31, ..PLAIN }),
+        ("loss 15 % higher", Made { final_loss: 0.46, ..PLAIN }),
+        ("loss 15 % lower", Made { final_loss: 0.34, ..PLAIN }),
+        ("another width", Made { parameters: 1_100, ..PLAIN }),
+    ];
+    for (what, changed) in changes {
+        let found = count(pairs(&PLAIN, &changed), is_other_training);
+        println!("{what}: {found} of 100");
+        assert!(found >= 95, "{what}: {found}");
+    }
+}
+
+#[test]
+fn an_unchanged_training_is_called_changed_in_at_most_3_of_100() {
+    let faster = Made { step_ns: 0.5e6, ..PLAIN };
+    let seed = Made { final_loss: 0.41, ..PLAIN };
+    let longer = Made { steps: 500, steps_an_epoch: 100, loss_noise: 0.5, ..PLAIN };
+    for (what, other) in
+        [("equal", PLAIN), ("faster", faster), ("another seed", seed), ("noisy loss", longer)]
+    {
+        let wrong = count(pairs(&PLAIN, &other), is_other_training);
+        println!("unchanged, {what}: {wrong} of 100");
+        assert!(wrong <= 3, "{what}: {wrong}");
+    }
+}
+
+fn outcome(comparison: &Comparison, what: &str) -> Outcome {
+    comparison.training.iter().find(|check| check.what == what).unwrap().outcome
+}
+
+#[test]
+fn what_differs_in_the_training_is_named() {
+    let of = |changed: Made| compared(&[made(&PLAIN, 1)], &[made(&changed, 2)]);
+    let fewer = of(Made { steps_an_epoch: 50, ..PLAIN });
+    assert_eq!(outcome(&fewer, "samples an epoch"), Outcome::Differ);
+    assert_eq!(outcome(&fewer, "parameters"), Outcome::Agree);
+    assert_eq!(outcome(&of(Made { parameters: 7, ..PLAIN }), "parameters"), Outcome::Differ);
+    let moved = of(Made { final_loss: 0.8, ..PLAIN });
+    assert_eq!((outcome(&moved, "loss curve"), outcome(&moved, "batch")), (Outcome::Differ, Outcome::Agree));
+    assert_eq!(outcome(&of(PLAIN), "tokens a step"), Outcome::Unknown);
+    assert_eq!(of(PLAIN).same_training, Some(true));
+}
+
+#[test]
+fn the_stage_that_changed_is_named_and_the_others_are_not() {
+    let changed = Made { step_ns: PLAIN.step_ns * 0.85, wait: 0.05 / 0.85, ..PLAIN };
+    let comparison = compared(&[made(&PLAIN, 1)], &[made(&changed, 2)]);
+    assert_eq!(comparison.verdict, Answer::Faster);
+    let changed: Vec<&str> =
+        comparison.stages.iter().filter(|row| row.changed).map(|row| row.stage.as_str()).collect();
+    assert_eq!(changed, ["data_wait"]);
+    let wait = &comparison.stages[0];
+    assert!((wait.a_share - 0.2).abs() < 0.01 && (wait.b_share - 0.06).abs() < 0.01, "{wait:?}");
+    assert!(wait.ratio.is_some_and(|ratio| ratio.low < 0.25 && 0.25 < ratio.high), "{wait:?}");
+    let shares: f64 = comparison.stages.iter().map(|row| row.a_share).sum();
+    assert!((shares - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn runs_of_different_machines_are_never_called_faster() {
+    let elsewhere = Made { step_ns: 0.2e6, cpu: "another CPU", ..PLAIN };
+    let comparison = compared(&[made(&PLAIN, 1)], &[made(&elsewhere, 2)]);
+    assert_eq!(comparison.verdict, Answer::CannotTell);
+    assert_eq!((comparison.because, comparison.more), (Some(Cause::DifferentMachines), None));
+}
+
+#[test]
+fn three_steps_are_too_few() {
+    let short = Made { steps: 3, steps_an_epoch: 3, ..PLAIN };
+    let comparison = compared(&[made(&short, 1)], &[made(&short, 2)]);
+    assert_eq!((comparison.verdict, comparison.because), (Answer::CannotTell, Some(Cause::TooFewSteps)));
+    assert_eq!(comparison.more, Some(More::Steps(21)));
+    assert_eq!(comparison.ratio, None);
+}
+
+#[test]
+fn what_cannot_be_told_says_how_much_more_it_takes() {
+    let noisy = Made { noise: 0.5, steps: 40, steps_an_epoch: 40, ..PLAIN };
+    let comparison = compared(&[made(&noisy, 1)], &[made(&noisy, 2)]);
+    assert_eq!((comparison.verdict, comparison.because), (Answer::CannotTell, Some(Cause::Noise)));
+    assert!(comparison.more.is_some());
+    let by_runs = sides(1.02, 2, 3);
+    assert!(matches!(by_runs.more, Some(More::Runs(runs)) if runs > 0), "{:?}", by_runs.more);
+    let made_of = |step_ns, trial| made(&Made { noise: 0.8, step_ns, steps: 60, ..PLAIN }, trial);
+    let unclear = (0..20).map(|trial| compared(&[made_of(1e6, 2 * trial)], &[made_of(1.2e6, 2 * trial + 1)]));
+    let unclear: Vec<Comparison> = unclear.filter(|one| one.verdict == Answer::CannotTell).collect();
+    assert!(unclear.len() > 5 && unclear.iter().all(|one| one.more.is_some()));
+    assert!(unclear.iter().any(|one| matches!(one.more, Some(More::Steps(steps)) if steps >= 10)));
+}
+
+#[test]
+fn warm_up_is_compared_apart() {
+    let run = |first: u64, trial: u64| {
+        let mut chance = Chance::new(trial);
+        let mut script = Script::new();
+        script.fit(FitFacts::default()).epoch();
+        for step in 0..200 {
+            let time = if step < 10 { first } else { 1_000_000 } as f64 * (1.0 + 0.01 * chance.normal());
+            script.step(&[(StageId::FORWARD, time as u64)], 8);
+        }
+        script.end_epoch().end_fit().close();
+        let mut digest = Digest::new(RunMeta::default());
+        script.records.iter().for_each(|record| digest.take(record));
+        digest.compared_run()
+    };
+    let comparison = compared(&[run(1_000_000, 1)], &[run(50_000_000, 2)]);
+    assert_eq!(comparison.verdict, Answer::Same, "{:?}", comparison.ratio);
+    let warm_up = comparison.apart.iter().find(|part| part.what == "warm-up").unwrap();
+    assert!(warm_up.a_s < 0.01 && (warm_up.b_s - 0.5).abs() < 0.05, "{warm_up:?}");
+}
+
+#[test]
+fn a_gate_fails_by_more_than_its_limit_and_not_by_noise() {
+    let met = |b: &Made, limit: f64| {
+        let asked = Asked { fail_if_slower: Some(limit), ..Asked::default() };
+        let (a, b) = (made(&PLAIN, 1), made(b, 2));
+        compare(("a", &[a]), ("b", &[b]), &asked).gate.unwrap().met
+    };
+    let slower = Made { step_ns: PLAIN.step_ns * 1.1, ..PLAIN };
+    assert!(met(&PLAIN, 0.05) && !met(&slower, 0.05) && met(&slower, 0.2));
+    assert!(met(&Made { noise: 0.9, ..PLAIN }, 0.05));
+    assert!(!met(&Made { parameters: 2, ..PLAIN }, 0.05));
+    assert!(!met(&Made { cpu: "another CPU", ..PLAIN }, 0.05));
+}
