@@ -103,9 +103,7 @@ impl Lane {
             }
         }
         add(&self.0.frames[at - 1].children, length);
-        let total = self.0.total(stage);
-        add(&total.own, own);
-        add(&total.count, 1);
+        self.0.add_span(stage, own);
         false
     }
 
@@ -244,9 +242,7 @@ impl Lane {
             return Pushed::Calm;
         }
         add(&background.children, own.0);
-        let total = self.0.total(stage);
-        add(&total.own, own.0);
-        add(&total.count, 1);
+        self.0.add_span(stage, own.0);
         self.push_span(Entry::span(stage, start, end, own, false))
     }
 
@@ -312,9 +308,7 @@ impl Lane {
         let in_evaluate = self.in_evaluation();
         if !in_evaluate {
             add(&frame.children, own);
-            let total = self.0.total(stage);
-            add(&total.own, own);
-            add(&total.count, 1);
+            self.0.add_span(stage, own);
         }
         self.push_span(Entry::span(stage, since, now, Ticks(own), in_evaluate))
     }

@@ -185,13 +185,25 @@ impl LaneMemory {
     }
 
     /// The totals of a stage, to be changed by the lane's thread alone; snapshots have them from here on.
-    #[inline]
     pub fn total(&self, stage: StageId) -> &TotalMemory {
         let at = stage.0 % MAX_STAGES;
         if u64::from(at) >= self.stages.load(Ordering::Relaxed) {
             self.stages.store(u64::from(at) + 1, Ordering::Relaxed);
         }
         &self.totals[usize::from(at)]
+    }
+
+    /// Adds a span that has ended to its stage's totals; for the lane's thread alone.
+    #[inline]
+    pub fn add_span(&self, stage: StageId, own: u64) {
+        let total = &self.totals[usize::from(stage.0 % MAX_STAGES)];
+        let count = total.count.load(Ordering::Relaxed);
+        if count == 0 {
+            // Only a stage without spans can be new to snapshots.
+            self.total(stage);
+        }
+        total.own.store(total.own.load(Ordering::Relaxed).wrapping_add(own), Ordering::Relaxed);
+        total.count.store(count.wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Totals of the stages that have any.
@@ -281,8 +293,9 @@ mod tests {
         assert_eq!(own, [(0, 1), (40, 41), (MAX_STAGES - 1, u64::from(MAX_STAGES))]);
         lane.claim(1, &Track::thread("next"), Ticks(10));
         assert!(lane.state(Ticks(11)).totals.is_empty());
-        lane.total(StageId(3)).count.store(1, Ordering::Relaxed);
-        assert_eq!(lane.state(Ticks(12)).totals.len(), 1);
+        lane.add_span(StageId(30), 5);
+        lane.add_span(StageId(3), 5);
+        assert_eq!(lane.state(Ticks(12)).totals.len(), 2);
     }
 
     #[test]
