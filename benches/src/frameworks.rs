@@ -146,11 +146,18 @@ fn print_row(workload: &Workload, rounds: &[Rounds], peak: Option<f64>) -> Resul
             continue;
         }
         let ratios = sorted(theirs.iter().zip(ours).map(|(theirs, ours)| theirs.wall / ours.wall));
-        let range = format!("{:.2} ({:.2}-{:.2})", ratios.median(), ratios.least(), ratios.most());
+        let [median, least, most] = [ratios.median(), ratios.least(), ratios.most()].map(three_digits);
+        let range = format!("{median} ({least}-{most})");
         print!(" {:>11.4} {range:>18}", epoch_ms(theirs));
     }
     println!();
     Ok(())
+}
+
+/// As many digits as a ratio's spread leaves any sense to.
+fn three_digits(ratio: f64) -> String {
+    let decimals = if ratio >= 100.0 { 0 } else { 1 + usize::from(ratio < 10.0) };
+    format!("{ratio:.decimals$}")
 }
 
 /// Values in order.
