@@ -239,7 +239,8 @@ fn a_copy_counts_where_the_device_does_nothing_else() {
     let mut script = begun();
     script.boundary(StageId::UNACCOUNTED).epoch();
     let copy = |script: &mut Script| {
-        script.launch(1, StageId::HOST_TO_DEVICE, 0, 8 * MS).boundary_of(1, StageId::UNACCOUNTED);
+        // What is said at its end is what the host did before.
+        script.launch(1, StageId::HOST_TO_DEVICE, 0, 8 * MS).boundary_of(1, BACKWARD);
     };
     copy(&mut script);
     for _ in 0..10 {
@@ -286,6 +287,43 @@ fn steps_that_were_not_looked_at_are_like_those_that_were() {
     assert!((rows["backward"] - 3000.0).abs() < 5.0 && (rows["forward"] - 1400.0).abs() < 5.0, "{rows:?}");
     assert!((report.epochs[0].wall_s - 4.5).abs() < 1e-3);
     assert!(!rows.contains_key("unexplained"), "{rows:?}");
+}
+
+#[test]
+fn between_epochs_a_device_idles_even_where_its_steps_are_not_looked_at() {
+    let mut script = begun();
+    for _ in 0..2 {
+        script.boundary(StageId::UNACCOUNTED).epoch();
+        for _ in 0..20 {
+            let start = Ticks(script.now);
+            script.launch(0, StageId::UNACCOUNTED, MS, MS).end_step(start, 32, None).state();
+        }
+        script.boundary(StageId::UNACCOUNTED).end_epoch();
+        script.pass(100 * MS).state();
+    }
+    script.boundary(StageId::UNACCOUNTED).end_fit();
+    let report = script.close().report();
+    assert_closes(&report);
+    let rows = report.fits[0].device_stages.as_ref().unwrap();
+    assert!((rows["unexplained"] - 0.04).abs() < 1e-9 && (rows["idle_host"] - 0.2).abs() < 1e-9, "{rows:?}");
+}
+
+#[test]
+fn a_loss_that_is_read_before_the_backward_pass_leaves_the_device_idle() {
+    let mut script = begun();
+    script.boundary(StageId::UNACCOUNTED).epoch();
+    for _ in 0..20 {
+        let start = Ticks(script.now);
+        script.launch(0, FORWARD, MS, 10 * MS).launch(0, StageId::LOSS, MS / 10, MS / 10);
+        script.wait_for_device(StageId::LOSS).stage(StageId::LOSS, MS);
+        script.launch(0, BACKWARD, MS, 20 * MS).end_step(start, 32, None).state();
+    }
+    script.boundary(StageId::BETWEEN_EPOCHS).end_epoch();
+    script.wait_for_device(StageId::BETWEEN_EPOCHS).boundary(StageId::TEAR_DOWN).end_fit();
+    let report = script.close().report();
+    assert_closes(&report);
+    let expected = [("backward", 400.0), ("forward", 200.0), ("idle_sync", 20.0), ("loss", 2.0)];
+    assert_eq!(rows(&report.epochs[0]), expected);
 }
 
 #[test]

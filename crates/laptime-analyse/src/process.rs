@@ -109,6 +109,9 @@ impl Process {
         if let (Some(mut totals), Some(at)) = (totals, event.instant()) {
             totals.device = self.device_rows_at(at);
             self.lane(lane).recorded = totals;
+            let ends = matches!(event, Event::EpochEnd { .. } | Event::FitEnd { .. });
+            let marks = !matches!(event, Event::Cut { .. });
+            self.devices.values_mut().filter(|_| marks).for_each(|device| device.mark(ends));
         }
         if !matches!(event, Event::Total(_)) {
             self.apply(lane, &event);
