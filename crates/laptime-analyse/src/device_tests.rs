@@ -532,7 +532,7 @@ fn copies_from_pageable_memory_are_named_with_what_pinning_would_save() {
     let text = "copying to the GPU is the limit: the GPU only copies for 50 % of each step at 7.8 GiB/s, 100 % of the \
                 bytes from pageable memory; pin_memory=True and non_blocking=True would save up to 160 ms";
     assert_eq!(verdict(&report), ("copy_bound", text));
-    assert_eq!(report.transfer.pageable_bytes, Some(20 * 64 << 20));
+    assert_eq!(report.transfer.pageable_bytes, Some((20 * 64) << 20));
     let text = "copying to the GPU is the limit: the GPU only copies for 50 % of each step at 7.8 GiB/s; copying the \
                 next batch on a stream of its own while this one is computed would save up to 160 ms";
     assert_eq!(verdict(&copied(0)), ("copy_bound", text));
