@@ -386,6 +386,29 @@ fn a_growing_log_never_shows_more_than_happened() {
 }
 
 #[test]
+fn while_it_runs_a_step_counts_when_the_device_has_done_it() {
+    let mut script = begun();
+    script.boundary(StageId::UNACCOUNTED).epoch();
+    for _ in 0..4 {
+        let start = Ticks(script.now);
+        script
+            .launch(0, DATA_WAIT, MS / 10, 0)
+            .launch(0, FORWARD, MS, 50 * MS)
+            .end_step(start, 32, None)
+            .state();
+    }
+    assert!(script.report().steps.is_none(), "all four are under way");
+    script.boundary(DATA_WAIT).pass(110 * MS).state();
+    let report = script.report();
+    assert_eq!(report.steps.unwrap().count, 2);
+    assert!((report.steps.unwrap().mean_s - 0.050_05).abs() < 1e-9);
+    assert_closes(&report);
+    // A device that says no more for long does not hold up the rest.
+    script.pass(6_000 * MS).break_device().state();
+    assert_eq!(script.report().steps.unwrap().count, 4);
+}
+
+#[test]
 fn every_epoch_is_streamed_as_the_report_has_it() {
     let mut script = gpu_bound(3);
     script.close();
