@@ -8,9 +8,12 @@ graphs.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
 import torch
 
-from .. import _frameworks, _guard, _training
+from .. import _frameworks, _guard, _native, _training
 from . import (
     checkpoint,
     collectives,
@@ -27,6 +30,7 @@ from . import (
 
 def attach() -> None:
     """Attaches every hook once; the run says what cannot attach."""
+    layers = _layers_if_asked()
     _guard.attach_once(
         "torch",
         ("torch", _register),
@@ -40,7 +44,20 @@ def attach() -> None:
         ("Tensor.to", copies.attach),
         ("DataLoader", loader.attach),
         ("DataLoader workers", workers.attach),
+        *layers,
     )
+
+
+def _layers_if_asked() -> tuple[tuple[str, Callable[[], None]], ...]:
+    """The hook of a model's modules, which only `laptime run --layers` asks for."""
+    if not _native.switched(os.environ.get("LAPTIME_LAYERS", "0")):
+        return ()
+    try:
+        from . import layers
+    except Exception as error:
+        _guard.broken("layers", error)
+        return ()
+    return (("layers", layers.attach),)
 
 
 def _register() -> None:

@@ -77,6 +77,11 @@ fn row(name: String, kind: &str, layers: &[LayerSummary], on_device: bool) -> Ve
         units::duration(forward).into(),
         units::or_unknown(backward, units::duration).into(),
         units::percent_in_column(layers.iter().map(|layer| layer.share).sum()).into(),
-        units::or_unknown(rate, units::flops).into(),
+        units::or_unknown(rate, flops_a_second).into(),
     ]
+}
+
+/// Operations a second under their head: `1.99 G`.
+fn flops_a_second(rate: f64) -> String {
+    units::flops(rate).trim_end_matches("FLOP").trim_end().to_owned()
 }
