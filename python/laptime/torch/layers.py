@@ -53,20 +53,27 @@ class Layer:
     """One module and what the sampled steps add up to: nanoseconds of the host, milliseconds of the device."""
 
     __slots__ = (
+        "after",
         "backward",
+        "before",
         "calls",
         "count_flops",
         "device_backward",
         "device_forward",
         "flops",
         "forward",
+        "mark",
         "module",
         "name",
     )
 
-    def __init__(self, name: str, module: Any) -> None:
+    def __init__(self, name: str, module: Any, model: Model) -> None:
         self.name = name
         self.module = weakref.ref(module)
+        # Made once: objects that are made on every sample would let the garbage collector run more often.
+        self.before = _hook(model, Sample.before, self)
+        self.after = _hook(model, Sample.after, self)
+        self.mark = _hook(model, Sample.mark, self)
         self.count_flops = flops_of(module)
         self.flops = 0
         self.calls = 0
@@ -83,8 +90,10 @@ class Model:
         "calls",
         "device_steps",
         "layers",
+        "mark_outside",
         "prefix",
         "reason",
+        "sample",
         "sees_backward",
         "steps",
         "taken",
@@ -98,12 +107,15 @@ class Model:
         self.steps = 0
         self.device_steps = 0
         self.sees_backward = False
+        # The newest one.
+        self.sample: Sample | None = None
+        self.mark_outside = _hook(self, Sample.mark, None)
         self.reason = _why_not(root)
         self.layers: list[Layer] = []
         if not self.reason:
             for name, module in root.named_modules():
                 # A wrapper such as DistributedDataParallel has the model as its `module`.
-                self.layers.append(Layer(name.removeprefix("module."), module))
+                self.layers.append(Layer(name.removeprefix("module."), module, self))
                 if len(self.layers) >= _MOST_MODULES:
                     break
 
@@ -155,7 +167,7 @@ class Frame:
         self.end = 0
         # Time of the calls inside of it, with what their hooks take.
         self.inside = 0
-        self.children: list[Frame] = []
+        self.children: list[Frame] | None = None
         self.events: tuple[Any, Any] | None = None
 
 
@@ -184,10 +196,9 @@ class Sample:
         for layer in self.model.layers:
             module = layer.module()
             if module is not None:
-                before = _hook(self._before, layer)
-                self.handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
-                after = _hook(self._after, layer)
-                self.handles.append(module.register_forward_hook(after))
+                before = module.register_forward_pre_hook(layer.before, with_kwargs=True)
+                self.handles.append(before)
+                self.handles.append(module.register_forward_hook(layer.after))
 
     def detach(self) -> None:
         """Takes the hooks off again; what is left of the sample are marks in the graph."""
@@ -201,21 +212,23 @@ class Sample:
         """Whether a call is none of this step's: of another thread, or computed again on the way back."""
         return threading.get_ident() != self.thread or _in_backward() != -1
 
-    def _before(self, layer: Layer, module: Any, inputs: Any, named: Any = None) -> None:
+    def before(self, layer: Layer, module: Any, inputs: Any, named: Any = None) -> None:
+        """A module is called."""
         entered = _now()
         if self._is_elsewhere():
             return
         frame = Frame(layer)
         self._mark_nodes((inputs, named), self.open[-1].layer if self.open else None)
         self.open.append(frame)
-        start = self.clock.event()
-        frame.events = (start, None)
+        if self.clock.is_on:
+            frame.events = (self.clock.event(), None)
         frame.start = _now()
         self.cost += frame.start - entered
         # Until the call ends this is when it was entered.
         frame.end = entered
 
-    def _after(self, layer: Layer, module: Any, inputs: Any, output: Any) -> None:
+    def after(self, layer: Layer, module: Any, inputs: Any, output: Any) -> None:
+        """A module has returned."""
         end = _now()
         if self._is_elsewhere():
             return
@@ -225,7 +238,8 @@ class Sample:
                 break
         else:
             return
-        frame.events = (frame.events and frame.events[0], self.clock.event())
+        if frame.events is not None:
+            frame.events = (frame.events[0], self.clock.event())
         if layer.count_flops is not None:
             with untracked():
                 layer.flops += layer.count_flops(module, inputs, output)
@@ -235,8 +249,10 @@ class Sample:
         left = _now()
         self.cost += left - end
         if self.open:
-            self.open[-1].inside += left - entered
-            self.open[-1].children.append(frame)
+            around = self.open[-1]
+            around.inside += left - entered
+            if frame.events is not None:
+                around.children = [*(around.children or ()), frame]
 
     def _mark_nodes(self, values: Any, owner: Layer | None) -> None:
         """On the way back the owner's work begins at the nodes of these tensors, unless another's does."""
@@ -245,14 +261,15 @@ class Sample:
                 node = tensor.grad_fn
                 if node is not None and node not in self.nodes:
                     self.nodes.add(node)
-                    node.register_prehook(_hook(self._mark, owner))
+                    node.register_prehook(self.model.mark_outside if owner is None else owner.mark)
 
-    def _mark(self, owner: Layer | None, _: Any) -> None:
+    def mark(self, owner: Layer | None, _: Any) -> None:
         """The backward pass comes to the work of a module."""
         entered = _now()
         if not self.in_backward:
             self.in_backward = self.model.sees_backward = True
-            torch.autograd.Variable._execution_engine.queue_callback(_hook(self._backward_ended))
+            ended = _hook(self.model, Sample.backward_ended)
+            torch.autograd.Variable._execution_engine.queue_callback(ended)
         elif self.current is not None:
             self.current.backward += entered - self.since
         self.marks.append((owner, self.clock.event()))
@@ -260,7 +277,8 @@ class Sample:
         self.since = _now()
         self.cost += self.since - entered
 
-    def _backward_ended(self) -> None:
+    def backward_ended(self) -> None:
+        """The backward pass has ended."""
         if self.current is not None:
             self.current.backward += _now() - self.since
         self.marks.append((None, self.clock.event()))
@@ -283,7 +301,7 @@ class Sample:
         if not all(event.query() for event in reversed(known)):
             return False
         for frame in self.frames:
-            inside = sum(_device_time(child) for child in frame.children)
+            inside = sum(_device_time(child) for child in frame.children or ())
             frame.layer.device_forward += max(_device_time(frame) - inside, 0.0)
         for (owner, start), (_, end) in zip(self.marks, self.marks[1:], strict=False):
             if owner is not None:
@@ -419,7 +437,7 @@ def _begin(watch: Watch, root: Any) -> bool:
     watch.began = watch.began or entered
     watch.taken += 1
     model.taken += 1
-    watch.sample = sample = Sample(model, watch.clock)
+    watch.sample = model.sample = sample = Sample(model, watch.clock)
     try:
         sample.attach()
     except BaseException:
@@ -443,12 +461,13 @@ def _end(watch: Watch) -> None:
         watch.cost += _now() - entered + len(sample.frames) * _HOOKED_CALL
 
 
-def _hook(function: Callable[..., None], *first: Any) -> Callable[..., None]:
-    """A hook that never fails: what it cannot do is left out."""
+def _hook(model: Model, function: Callable[..., None], *first: Any) -> Callable[..., None]:
+    """A hook that goes to the newest sample of a model and never fails: what it cannot do is left out."""
 
     def hook(*args: Any) -> None:
         try:
-            function(*first, *args)
+            if model.sample is not None:
+                function(model.sample, *first, *args)
         except Exception as error:
             _guard.broken("layers", error)
 
