@@ -8,12 +8,11 @@ graphs.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import torch
 
-from .. import _frameworks, _guard, _native, _training
+from .. import _frameworks, _guard, _sampling, _training
 from . import (
     checkpoint,
     collectives,
@@ -50,7 +49,7 @@ def attach() -> None:
 
 def _layers_if_asked() -> tuple[tuple[str, Callable[[], None]], ...]:
     """The hook of a model's modules, which only `laptime run --layers` asks for."""
-    if not _native.switched(os.environ.get("LAPTIME_LAYERS", "0")):
+    if not _sampling.is_asked():
         return ()
     try:
         from . import layers

@@ -5,7 +5,6 @@ checkpoint never holds one. The backward pass is timed by hooks on the nodes of 
 work meets another's: they add nothing to the graph, and go with it. A compiled model is left alone: hooks would make
 it compile again.
 
-The first steps of a fit warm up; then three are sampled, and after them as many as cost less than 1 % of the time.
 Times are a module's own, without those of the modules it calls.
 """
 
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,24 +19,18 @@ from typing import Any
 import torch
 
 from .. import _guard, _native, _training
+from .._passes import owned
+from .._sampling import TOO_SHORT, Schedule, Steps
+from .._sampling import now as _now
 from . import modules
 from .flops import flops_of
 from .sizes import untracked
 
-_now = time.perf_counter_ns
 _is_tracing = torch._C._is_tracing
 _in_backward = torch._C._current_graph_task_id
 
-# Calls of a model that are not sampled at first, and how many are then in a row.
-_WARM_UP = 2
-_FIRST_SAMPLES = 3
-# What sampling may cost of the time: at first, and from then on.
-_FIRST_BUDGET = 0.05
-_BUDGET = 0.01
 # What torch itself takes longer for a call of a module that has hooks, nanoseconds.
 _HOOKED_CALL = 3_000
-# Samples that are taken at any cost.
-_MOST_FREE = 4 * _FIRST_SAMPLES
 # Modules of a model that are timed: more would take too long to hook.
 _MOST_MODULES = 5_000
 # Samples whose device has not come to them yet.
@@ -46,7 +38,6 @@ _MOST_PENDING = 8
 
 COMPILED = "the model is compiled, and hooks on its modules would make it compile again"
 SCRIPTED = "the model is TorchScript, which calls no modules that could be timed"
-TOO_SHORT = "the training ended before a step could be sampled"
 
 
 class Layer:
@@ -96,14 +87,12 @@ class Model:
         "sample",
         "sees_backward",
         "steps",
-        "taken",
     )
 
     def __init__(self, root: Any, prefix: str) -> None:
         self.prefix = prefix
-        self.calls = 0
-        # Samples that were begun, and those of them that are added up.
-        self.taken = 0
+        self.calls = Steps()
+        # Samples that are added up.
         self.steps = 0
         self.device_steps = 0
         self.sees_backward = False
@@ -334,7 +323,7 @@ class Clock:
 
 
 class Watch:
-    """Decides which calls of which models are sampled, and keeps what comes of them."""
+    """The models that are trained, the call that is sampled, and what came of those before."""
 
     def __init__(self) -> None:
         self.models: weakref.WeakKeyDictionary[Any, Model] = weakref.WeakKeyDictionary()
@@ -342,9 +331,7 @@ class Watch:
         self.sample: Sample | None = None
         # Samples whose backward pass, and whose device, may not be done yet.
         self.pending: list[Sample] = []
-        self.began = 0
-        self.taken = 0
-        self.cost = 0
+        self.schedule = Schedule()
         self.recorded_at = 0
         self.said_why = False
         self.thread = threading.get_ident()
@@ -353,24 +340,14 @@ class Watch:
         """A module is called, outermost; says whether this call is sampled, and then `end` must follow."""
         if not module.training or self.sample is not None or not torch.is_grad_enabled():
             return False
-        if threading.get_ident() != self.thread or _is_tracing():
+        # What a framework on top of torch calls is that one's.
+        if owned.depth or threading.get_ident() != self.thread or _is_tracing():
             return False
         return bool(_begin(self, module))
 
     def end(self) -> None:
         """The call that is sampled has ended."""
         _end(self)
-
-    def wants(self, model: Model) -> bool:
-        """Whether this call of a model is worth its cost."""
-        model.calls += 1
-        if model.reason or model.calls <= _WARM_UP:
-            return False
-        first = model.taken < _FIRST_SAMPLES
-        # The very first ones are taken at any cost: a short training has no others.
-        if first and self.taken < _MOST_FREE:
-            return True
-        return self.cost < (_now() - self.began) * (_FIRST_BUDGET if first else _BUDGET)
 
     def model_of(self, root: Any) -> Model:
         """What is known of a model; of several in a fit each but the first has its class before its names."""
@@ -392,7 +369,7 @@ class Watch:
                 waiting.append(sample)
                 continue
             sample.add_up()
-            self.cost += sample.cost
+            self.schedule.cost += sample.cost
         self.pending = waiting[-_MOST_PENDING:]
         steps = sum(model.steps for model in self.models.values())
         # Each time twice as many: a training that is killed keeps most of them.
@@ -423,7 +400,7 @@ class Watch:
 def _begin(watch: Watch, root: Any) -> bool:
     entered = _now()
     model = watch.model_of(root)
-    if not watch.wants(model):
+    if model.reason or not watch.schedule.wants(model.calls):
         return False
     # What was compiled since is as good a reason as what was compiled at first.
     model.reason = _why_not(root)
@@ -434,9 +411,7 @@ def _begin(watch: Watch, root: Any) -> bool:
         return False
     watch.clock.is_on = is_on_device
     watch.settle()
-    watch.began = watch.began or entered
-    watch.taken += 1
-    model.taken += 1
+    watch.schedule.take(model.calls)
     watch.sample = model.sample = sample = Sample(model, watch.clock)
     try:
         sample.attach()
@@ -444,7 +419,7 @@ def _begin(watch: Watch, root: Any) -> bool:
         sample.detach()
         watch.sample = None
         raise
-    watch.cost += _now() - entered
+    watch.schedule.cost += _now() - entered
     return True
 
 
@@ -458,7 +433,7 @@ def _end(watch: Watch) -> None:
         # A call that failed is none.
         if whole and sample.frames:
             watch.pending.append(sample)
-        watch.cost += _now() - entered + len(sample.frames) * _HOOKED_CALL
+        watch.schedule.cost += _now() - entered + len(sample.frames) * _HOOKED_CALL
 
 
 def _hook(model: Model, function: Callable[..., None], *first: Any) -> Callable[..., None]:

@@ -38,7 +38,7 @@ def by_name(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def why_off(report: dict[str, Any]) -> list[str]:
     troubles = [warning.get("trouble", {}) for warning in report["warnings"]]
-    return [one["because"] for one in troubles if one.get("kind") == "layer_times_off"]
+    return [one["because"] for one in troubles if one.get("what") == "layer_times_off"]
 
 
 def test_the_planted_layer_is_first_with_its_own_time(plain: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from torch.utils.checkpoint import checkpoint
 torch.manual_seed(7)
 torch.set_num_threads(1)
 words = set(sys.argv[1:])
+COMPILED = {"compiled", "compiled-step"}
 
 
 class Block(nn.Module):
@@ -53,7 +54,7 @@ class Net(nn.Module):
         super().__init__()
         self.stem = nn.Conv1d(1, 4, 3, padding=1)
         self.body = nn.Sequential(Block(32), Block(32))
-        self.planted = Planted() if "compiled" not in words else nn.Identity()
+        self.planted = Planted() if not words & COMPILED else nn.Identity()
         self.attention = nn.MultiheadAttention(32, 4, batch_first=True)
         self.head = nn.Linear(32, 3)
 
@@ -83,7 +84,6 @@ def loss_of(rows):
 if "compiled-step" in words:
     loss_of = torch.compile(loss_of, backend="eager")
 
-frames = 0
 for epoch in range(1 if "short" in words else 3):
     for _ in range(2 if "short" in words else 8):
         optimizer.zero_grad()
@@ -95,7 +95,7 @@ for epoch in range(1 if "short" in words else 3):
         optimizer.step()
     print(epoch, loss.item().hex())
 
-if words & {"compiled", "compiled-step"}:
+if words & COMPILED:
     from torch._dynamo.utils import counters
 
     print(dict(counters["frames"]), dict(counters["stats"]))
