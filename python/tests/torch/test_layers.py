@@ -20,7 +20,7 @@ def run_with(options: list[str], words: list[str], folder: Path) -> Ending:
 def recorded(words: str, folder: Path) -> dict[str, Any]:
     """The report of a script that prints and ends as it does without us."""
     command = ["layers.py", *words.split()]
-    bare, ending = both(lambda: run_bare(command), lambda: run_with(["--layers"], command, folder))
+    ending, bare = both(lambda: run_bare(command), lambda: run_with(["--layers"], command, folder))
     assert bare.code == 0, bare.stderr
     check_same(bare, ending)
     return report_of(folder)

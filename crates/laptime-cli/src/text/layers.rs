@@ -85,3 +85,40 @@ fn row(name: String, kind: &str, layers: &[LayerSummary], on_device: bool) -> Ve
 fn flops_a_second(rate: f64) -> String {
     units::flops(rate).trim_end_matches("FLOP").trim_end().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn few_layers_each_have_a_row_and_their_sum() {
+        insta::assert_snapshot!(layers_text(&sample::with_layers(3), &Style::default()));
+    }
+
+    #[test]
+    fn of_many_layers_the_longest_are_shown_and_the_rest_is_summed() {
+        let text = layers_text(&sample::with_layers(30), &Style::default());
+        assert_eq!(text.lines().count(), 1 + MOST_ROWS + 1 + 2 + 2, "{text}");
+        assert!(text.contains("10 others"), "{text}");
+        assert!(!layers_text(&sample::with_layers(MOST_ROWS + 1), &Style::default()).contains("others"));
+    }
+
+    #[test]
+    fn the_times_of_a_device_stand_for_the_hosts_and_each_fit_is_named() {
+        let mut report = sample::with_layers(2);
+        let layers = report.layers.as_mut().unwrap();
+        for layer in layers.iter_mut() {
+            (layer.device_forward_s, layer.device_backward_s) = (Some(1e-3), Some(2e-3));
+        }
+        layers.extend(
+            sample::with_layers(1).layers.unwrap().into_iter().map(|layer| LayerSummary { fit: 1, ..layer }),
+        );
+        insta::assert_snapshot!(layers_text(&report, &Style::default()));
+    }
+
+    #[test]
+    fn without_layers_there_is_no_table() {
+        assert_eq!(layers_text(&sample::finished(), &Style::default()), "");
+    }
+}
