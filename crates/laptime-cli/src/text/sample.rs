@@ -298,6 +298,28 @@ pub(crate) fn odd() -> Report {
     report
 }
 
+/// A model of so many layers, the first one planted slow.
+pub(crate) fn with_layers(number: usize) -> Report {
+    let mut report = finished();
+    let layer = |at: usize| LayerSummary {
+        fit: 0,
+        name: if at == 1 { String::new() } else { format!("encoder.layers.{at}.self_attention.out_proj") },
+        kind: if at == 1 { "Transformer".to_owned() } else { "NonDynamicallyQuantizableLinear".to_owned() },
+        parameters: 1_050_624,
+        steps: 12,
+        calls: 1.0,
+        forward_s: 0.032 / (at + 1) as f64,
+        backward_s: (at != 1).then_some(0.064 / (at + 1) as f64),
+        device_forward_s: None,
+        device_backward_s: None,
+        share: 0.5_f64.powi(at as i32 + 1),
+        flops: (at != 1).then_some(2e9),
+        flops_per_s: (at != 1).then(|| 6.25e10 * (at + 1) as f64),
+    };
+    report.layers = Some((0..number).map(layer).collect());
+    report
+}
+
 /// Some tracks of one kind, alike.
 fn with_tracks(report: &mut Report, kind: TrackKind, number: u32, ledger: &[LedgerRow]) {
     let (wall_s, ledger) = (1.0, ledger.to_vec());
@@ -329,6 +351,7 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("two ranks", two_ranks()),
         ("two trainers", two_trainers()),
         ("workers", with_workers()),
+        ("layers", with_layers(30)),
         ("odd", odd()),
     ]
 }
