@@ -79,8 +79,8 @@ def begin_capture() -> None:
 def begin_compiled_update(optimizer: object) -> int:
     """A compiled function updates the optimizer's model: `UPDATE_BEGUN`, or `UPDATE_UNSETTLED`: settle first."""
 
-def begin_device(device_index: int, current_stream: Callable[[int], int]) -> None:
-    """Times of a device are taken from here on; `current_stream` gives the stream that is in use on one."""
+def begin_device(device_index: int, current_stream: Callable[[int], int]) -> bool:
+    """Times of a device are taken from here on, which it says; `current_stream` gives the stream in use on one."""
 
 def begin_device_work(stage_id: int) -> int:
     """Something is copied to a device or waited for, as this stage; gives what `end_device_work` needs."""
