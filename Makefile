@@ -101,7 +101,7 @@ bench: $(PYTHON_STAMP)
 	cargo run --release --locked -p laptime-benches -- rows
 	cargo run --release --locked -p laptime-benches -- scan
 	cargo run --release --locked -p laptime-benches -- sweep
-	cargo run --release --locked -p laptime-benches -- torch
+	cargo run --release --locked -p laptime-benches -- frameworks
 	$(VENV)/bin/python benches/python/overhead.py
 	$(VENV)/bin/python benches/python/torch_step.py
 	$(VENV)/bin/python benches/python/keras_fit.py

@@ -72,6 +72,7 @@ TYPES = {
     "stage_id": "int",
     "status": "str",
     "step_count": "int",
+    "steps": "int",
     "start": "int",
     "end": "int",
     "tensor": "type",

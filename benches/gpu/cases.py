@@ -20,6 +20,9 @@ from torch.utils.data import DataLoader, Dataset
 DEVICE = "cuda"
 Pass = Callable[[], None]
 
+# The loss of every step that keeps one, on the device until the training has ended.
+losses: list[torch.Tensor] = []
+
 
 class Rows(Dataset):
     """Rows of random numbers, each of which may take its time."""
@@ -81,6 +84,7 @@ def plain(
                 loss.backward()
             with record_function("optimizer"):
                 optimizer.step()
+            losses.append(loss.detach())
             if each is not None:
                 each(loss)
 
@@ -92,11 +96,11 @@ def gpu_bound() -> Pass:
 
 
 def item() -> Pass:
-    losses: list[float] = []
+    seen: list[float] = []
     return plain(
         wide(),
         DataLoader(Rows(4096 * 12), batch_size=4096),
-        lambda loss: losses.append(loss.item()),
+        lambda loss: seen.append(loss.item()),
     )
 
 
@@ -288,10 +292,12 @@ def main() -> None:
         torch.cuda.synchronize()
         print(json.dumps({"epoch_s": time.perf_counter() - began}), flush=True)
         evaluate()
+    if losses:
+        print(json.dumps({"losses": [loss.item().hex() for loss in losses]}), flush=True)
 
 
 def stage_times(train: Pass, file: str) -> dict[str, float]:
-    """Seconds of kernels launched inside each named range, by torch.profiler."""
+    """Seconds of kernels launched inside each named range, by torch.profiler; how many there were, and waits."""
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         torch.cuda.synchronize()
         train()
@@ -314,6 +320,8 @@ def stage_times(train: Pass, file: str) -> dict[str, float]:
         at = launches.get(event["args"]["correlation"], -1.0)
         name = next((name for start, end, name in ranges if start <= at <= end), "other")
         found[name] = found.get(name, 0.0) + event["dur"] * 1e-6
+    found["kernels"] = sum(event.get("cat") == "kernel" for event in events)
+    found["waits"] = sum("Synchronize" in event.get("name", "") for event in events)
     return found
 
 

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod epochs;
+mod frameworks;
 mod guard;
 mod kill;
 mod memory;
@@ -10,21 +11,21 @@ mod planted;
 mod rows;
 mod scan;
 mod sweep;
-mod torch;
 
 const USAGE: &str = "\
 usage: cargo run --release -p laptime-benches -- NAME
 
   epochs [N [LAPTIME]]
                what a report and the list of runs take with up to N epochs (300,000)
+  frameworks [MODEL]
+               the reference models against PyTorch, JAX and TensorFlow, one thread each
   guard        what one Rust stage costs, against a pair of Instant::now
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
   planted      a sweep over a program whose law is known: does it find the law?
   rows [N]     rows of N random text files (100) from 2 % of their bytes, against the truth
   scan [N]     N small files (100,000) scanned by laptime and by du, in turns
-  sweep        what a sweep adds to each of 200 trainings
-  torch        the reference models against PyTorch eager, one thread each";
+  sweep        what a sweep adds to each of 200 trainings";
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +33,8 @@ fn main() -> anyhow::Result<()> {
         ["epochs"] => epochs::run(300_000, None),
         ["epochs", epochs] => epochs::run(epochs.parse()?, None),
         ["epochs", epochs, laptime] => epochs::run(epochs.parse()?, Some(laptime)),
+        ["frameworks"] => frameworks::run(None),
+        ["frameworks", model] => frameworks::run(Some(model.parse()?)),
         ["guard"] => guard::run(),
         ["memory"] => memory::run(),
         ["kill"] => kill::run(10_000),
@@ -44,7 +47,6 @@ fn main() -> anyhow::Result<()> {
         ["scan"] => scan::run(100_000),
         ["scan", files] => scan::run(files.parse()?),
         ["sweep"] => sweep::run(),
-        ["torch"] => torch::run(),
         _ => anyhow::bail!("{USAGE}"),
     }
 }

@@ -15,7 +15,6 @@ _optimizers: list[Facts] = []
 _models: list[Facts] = []
 _data: list[Facts] = []
 _with_known_rows: set[str] = set()
-_ends: list[Callable[[], dict[str, Any] | None]] = []
 
 
 def register(
@@ -25,12 +24,10 @@ def register(
     models: Facts | None = None,
     data: Facts | None = None,
     counts_rows: bool = True,
-    end: Callable[[], dict[str, Any] | None] | None = None,
 ) -> None:
     """Registers a framework by its package, with what its objects say of a fit.
 
-    Rows that the data does not know are counted in the first epoch, unless `counts_rows` is off. `end` is called
-    when a fit ends, for what is known only then.
+    Rows that the data does not know are counted in the first epoch, unless `counts_rows` is off.
     """
     packages.add(package)
     for known, facts in ((_optimizers, optimizers), (_models, models), (_data, data)):
@@ -38,8 +35,6 @@ def register(
             known.append(facts)
     if not counts_rows:
         _with_known_rows.add(package)
-    if end is not None:
-        _ends.append(end)
 
 
 def counts_rows(framework: object) -> bool:
@@ -60,14 +55,6 @@ def model_facts(model: Any) -> dict[str, Any]:
 def data_facts(data: Any) -> dict[str, Any]:
     """What a loader or a dataset says of a fit."""
     return _said_by(_data, data)
-
-
-def end_facts() -> dict[str, Any]:
-    """What is known when a fit ends."""
-    facts: dict[str, Any] = {}
-    for end in _ends:
-        facts |= end() or {}
-    return facts
 
 
 def trained_kinds() -> tuple[type, ...]:

@@ -79,8 +79,8 @@ def begin_capture() -> None:
 def begin_compiled_update(optimizer: object) -> int:
     """A compiled function updates the optimizer's model: `UPDATE_BEGUN`, or `UPDATE_UNSETTLED`: settle first."""
 
-def begin_device(device_index: int, current_stream: Callable[[int], int]) -> None:
-    """Times of a device are taken from here on; `current_stream` gives the stream that is in use on one."""
+def begin_device(device_index: int, current_stream: Callable[[int], int]) -> bool:
+    """Times of a device are taken from here on, which it says; `current_stream` gives the stream in use on one."""
 
 def begin_device_work(stage_id: int) -> int:
     """Something is copied to a device or waited for, as this stage; gives what `end_device_work` needs."""
@@ -260,6 +260,9 @@ def lap(name: str, /) -> None:
     """Books the time since the last lap on the stage with this name, or since the stage, epoch or
 batch around it began."""
 
+def layers_off(because: str) -> None:
+    """Puts on record why there are no times of layers."""
+
 def leave_update() -> None:
     """The update has failed."""
 
@@ -295,6 +298,21 @@ def rank() -> int:
 
 def record_activity() -> None:
     """An evaluation without a loader, or a checkpoint, has ended."""
+
+def record_layer(
+    name: str,
+    class_name: str,
+    parameters: int,
+    flops: int | None,
+    steps: int,
+    calls: int,
+    forward_s: float,
+    backward_s: float | None,
+    device_forward_s: float | None,
+    device_backward_s: float | None,
+) -> None:
+    """Puts a module of this thread's model on record: its name, class and parameters, then what the sampled steps so
+far add up to: operations, steps, calls, and seconds of forward and backward on the host and on the device."""
 
 def register_module(module: object, kind: int) -> None:
     """The module is a model, or computes a loss, or its call is no stage."""

@@ -23,6 +23,10 @@ _MOST_STEPS = 10_000_000
 _MOST_LOADERS = 64
 
 
+# What is called just before a fit ends, while it can still be put on record.
+before_fit_ends: list[Callable[[], object]] = []
+
+
 class Creation(NamedTuple):
     """When an optimizer was made, and in which loops: those repeat whole trainings."""
 
@@ -277,9 +281,8 @@ class Training:
     def end_fit(self) -> None:
         """The fit ends with its last epoch, evaluation or checkpoint."""
         if _native.in_training():
-            facts = _frameworks.end_facts()
-            if facts:
-                _native.fit_update(facts)
+            for note in before_fit_ends:
+                note()
             _native.end_training()
             self._reset_fit()
 

@@ -239,7 +239,8 @@ fn a_copy_counts_where_the_device_does_nothing_else() {
     let mut script = begun();
     script.boundary(StageId::UNACCOUNTED).epoch();
     let copy = |script: &mut Script| {
-        script.launch(1, StageId::HOST_TO_DEVICE, 0, 8 * MS).boundary_of(1, StageId::UNACCOUNTED);
+        // What is said at its end is what the host did before.
+        script.launch(1, StageId::HOST_TO_DEVICE, 0, 8 * MS).boundary_of(1, BACKWARD);
     };
     copy(&mut script);
     for _ in 0..10 {
@@ -286,6 +287,43 @@ fn steps_that_were_not_looked_at_are_like_those_that_were() {
     assert!((rows["backward"] - 3000.0).abs() < 5.0 && (rows["forward"] - 1400.0).abs() < 5.0, "{rows:?}");
     assert!((report.epochs[0].wall_s - 4.5).abs() < 1e-3);
     assert!(!rows.contains_key("unexplained"), "{rows:?}");
+}
+
+#[test]
+fn between_epochs_a_device_idles_even_where_its_steps_are_not_looked_at() {
+    let mut script = begun();
+    for _ in 0..2 {
+        script.boundary(StageId::UNACCOUNTED).epoch();
+        for _ in 0..20 {
+            let start = Ticks(script.now);
+            script.launch(0, StageId::UNACCOUNTED, MS, MS).end_step(start, 32, None).state();
+        }
+        script.boundary(StageId::UNACCOUNTED).end_epoch();
+        script.pass(100 * MS).state();
+    }
+    script.boundary(StageId::UNACCOUNTED).end_fit();
+    let report = script.close().report();
+    assert_closes(&report);
+    let rows = report.fits[0].device_stages.as_ref().unwrap();
+    assert!((rows["unexplained"] - 0.04).abs() < 1e-9 && (rows["idle_host"] - 0.2).abs() < 1e-9, "{rows:?}");
+}
+
+#[test]
+fn a_loss_that_is_read_before_the_backward_pass_leaves_the_device_idle() {
+    let mut script = begun();
+    script.boundary(StageId::UNACCOUNTED).epoch();
+    for _ in 0..20 {
+        let start = Ticks(script.now);
+        script.launch(0, FORWARD, MS, 10 * MS).launch(0, StageId::LOSS, MS / 10, MS / 10);
+        script.wait_for_device(StageId::LOSS).stage(StageId::LOSS, MS);
+        script.launch(0, BACKWARD, MS, 20 * MS).end_step(start, 32, None).state();
+    }
+    script.boundary(StageId::BETWEEN_EPOCHS).end_epoch();
+    script.wait_for_device(StageId::BETWEEN_EPOCHS).boundary(StageId::TEAR_DOWN).end_fit();
+    let report = script.close().report();
+    assert_closes(&report);
+    let expected = [("backward", 400.0), ("forward", 200.0), ("idle_sync", 20.0), ("loss", 2.0)];
+    assert_eq!(rows(&report.epochs[0]), expected);
 }
 
 #[test]
@@ -345,6 +383,29 @@ fn a_growing_log_never_shows_more_than_happened() {
             assert!(now.wall_s <= then.wall_s + 0.25, "{now:?} {then:?}");
         }
     }
+}
+
+#[test]
+fn while_it_runs_a_step_counts_when_the_device_has_done_it() {
+    let mut script = begun();
+    script.boundary(StageId::UNACCOUNTED).epoch();
+    for _ in 0..4 {
+        let start = Ticks(script.now);
+        script
+            .launch(0, DATA_WAIT, MS / 10, 0)
+            .launch(0, FORWARD, MS, 50 * MS)
+            .end_step(start, 32, None)
+            .state();
+    }
+    assert!(script.report().steps.is_none(), "all four are under way");
+    script.boundary(DATA_WAIT).pass(110 * MS).state();
+    let report = script.report();
+    assert_eq!(report.steps.unwrap().count, 2);
+    assert!((report.steps.unwrap().mean_s - 0.050_05).abs() < 1e-9);
+    assert_closes(&report);
+    // A device that says no more for long does not hold up the rest.
+    script.pass(6_000 * MS).break_device().state();
+    assert_eq!(script.report().steps.unwrap().count, 4);
 }
 
 #[test]
@@ -494,7 +555,7 @@ fn copies_from_pageable_memory_are_named_with_what_pinning_would_save() {
     let text = "copying to the GPU is the limit: the GPU only copies for 50 % of each step at 7.8 GiB/s, 100 % of the \
                 bytes from pageable memory; pin_memory=True and non_blocking=True would save up to 160 ms";
     assert_eq!(verdict(&report), ("copy_bound", text));
-    assert_eq!(report.transfer.pageable_bytes, Some(20 * 64 << 20));
+    assert_eq!(report.transfer.pageable_bytes, Some((20 * 64) << 20));
     let text = "copying to the GPU is the limit: the GPU only copies for 50 % of each step at 7.8 GiB/s; copying the \
                 next batch on a stream of its own while this one is computed would save up to 160 ms";
     assert_eq!(verdict(&copied(0)), ("copy_bound", text));

@@ -55,7 +55,7 @@ impl<'a> EpochStream<'a> {
         {
             self.settled(*lane, event, sink);
         }
-        while let Some((lane, event)) = self.again.go_on(false) {
+        while let Some((lane, event)) = self.again.go_on(None) {
             self.settled(lane, &event, sink);
         }
     }
@@ -78,7 +78,8 @@ impl<'a> EpochStream<'a> {
 
     /// Gives what is left when all records were taken.
     pub fn finish(mut self, sink: &mut dyn FnMut(&EpochSummary)) {
-        while let Some((lane, event)) = self.again.go_on(true) {
+        let until = self.again.settled_until();
+        while let Some((lane, event)) = self.again.go_on(until) {
             self.settled(lane, &event, sink);
         }
         self.windows.for_each(|window| sink(&window));

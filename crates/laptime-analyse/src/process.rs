@@ -24,6 +24,8 @@ use crate::totals::Totals;
 
 /// Troubles listed one by one; a recorder in trouble for days must not fill memory.
 const MOST_TROUBLES: usize = 256;
+/// How long a process that runs may be ahead of its device.
+const DEVICE_PATIENCE_NS: f64 = 5e9;
 /// Rows of epochs kept of all its fits; of more, neighbours are folded. A row takes about a kB here and two more
 /// in a report.
 const MOST_EPOCHS: usize = 10_000;
@@ -70,7 +72,7 @@ impl Process {
     /// Takes the next record of its log.
     pub(crate) fn take(&mut self, record: &Record) {
         self.put(record);
-        while self.go_on(false).is_some() {}
+        while self.go_on(None).is_some() {}
     }
 
     /// Takes a record without letting go on what waits for the devices.
@@ -96,13 +98,13 @@ impl Process {
         }
     }
 
-    /// Lets the next event of the host go on of which the devices' times are known, or any that waits; the lane and
-    /// the event that went on.
-    pub(crate) fn go_on(&mut self, all: bool) -> Option<(u32, Event)> {
+    /// Lets the next event of the host go on of which the devices' times are known, or any up to an instant; the lane
+    /// and the event that went on.
+    pub(crate) fn go_on(&mut self, until: Option<Ticks>) -> Option<(u32, Event)> {
         if self.devices.is_empty() {
             return None;
         }
-        let Some(Released { lane, event, totals }) = self.gate.release(all, self.facts.ns_per_tick) else {
+        let Some(Released { lane, event, totals }) = self.gate.release(until, self.facts.ns_per_tick) else {
             let horizon = self.gate.horizon();
             self.devices.values_mut().for_each(|device| device.advance(horizon));
             return None;
@@ -110,6 +112,9 @@ impl Process {
         if let (Some(mut totals), Some(at)) = (totals, event.instant()) {
             totals.device = self.device_rows_at(at);
             self.lane(lane).recorded = totals;
+            let ends = matches!(event, Event::EpochEnd { .. } | Event::FitEnd { .. });
+            let marks = !matches!(event, Event::Cut { .. });
+            self.devices.values_mut().filter(|_| marks).for_each(|device| device.mark(ends));
         }
         if !matches!(event, Event::Total(_)) {
             self.apply(lane, &event);
@@ -117,9 +122,18 @@ impl Process {
         Some((lane, event))
     }
 
-    /// Lets everything go on with what is known: nothing more is read before a report.
+    /// What waits goes on with what is known up to this instant, because nothing more is read before a report. While
+    /// the process runs its device works on what is newer.
+    pub(crate) fn settled_until(&self) -> Option<Ticks> {
+        let patience = Ticks((DEVICE_PATIENCE_NS / self.facts.ns_per_tick.max(1e-3)) as u64);
+        let is_running = self.status() == Status::Running;
+        Some(if is_running { self.gate.newest().since(patience) } else { Ticks(u64::MAX) })
+    }
+
+    /// Lets go on what can, for a report.
     pub(crate) fn settle(&mut self) {
-        while self.go_on(true).is_some() {}
+        let until = self.settled_until();
+        while self.go_on(until).is_some() {}
         let end = self.extent().end;
         self.devices.values_mut().for_each(|device| device.advance(end));
     }

@@ -34,16 +34,29 @@ impl Pass {
         let taken = self.rows.start..self.rows.start + count;
         self.rows.start += count;
         match &self.shuffled {
-            Some(places) => places[taken].iter().for_each(|&row| self.copy(row..row + 1, batch)),
+            Some(places) => self.gather(&places[taken], batch),
             None => self.copy(taken, batch),
         }
+        batch.rows += count;
         count
     }
 
     fn copy(&self, rows: Range<usize>, batch: &mut Batch) {
-        batch.rows += rows.len();
         batch.features.extend_from_slice(self.table.features_of(rows.clone()));
         batch.targets.extend_from_slice(&self.table.targets()[rows]);
+    }
+
+    fn gather(&self, rows: &[usize], batch: &mut Batch) {
+        let (features, targets) = (self.table.features(), self.table.targets());
+        batch.targets.extend(rows.iter().map(|&row| targets[row]));
+        if self.table.width() == 1 {
+            // Slices of one number each took four times as long.
+            batch.features.extend(rows.iter().map(|&row| features[row]));
+        } else {
+            rows.iter().for_each(|&row| {
+                batch.features.extend_from_slice(self.table.features_of(row..row + 1));
+            });
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use laptime_core::{Event, MAX_STAGES, OpenStage, StageId, Ticks};
+use laptime_core::{Event, OpenStage, StageId, StageTotal, Ticks};
 use laptime_store::{Entry, FRAMES, Frame, LaneMemory, RING_ENTRIES};
 
 use crate::moment::{BACKGROUNDS, Moment};
@@ -40,7 +40,7 @@ impl Lane {
 
     /// The lane as it stands at `at`.
     pub(crate) fn moment(self, at: Ticks) -> Moment {
-        Moment::new(at, self.0.state(at).totals, self.open_at(at))
+        Moment::new(at, self.0.stage_totals(), self.open_at(at))
     }
 
     /// Opens a stage.
@@ -103,9 +103,7 @@ impl Lane {
             }
         }
         add(&self.0.frames[at - 1].children, length);
-        let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
-        add(&total.own, own);
-        add(&total.count, 1);
+        self.0.add_span(stage, own);
         false
     }
 
@@ -183,21 +181,20 @@ impl Lane {
         let until = if depth > 1 { self.0.frames[1].start.load(Relaxed) } else { now.0 };
         let length = until.saturating_sub(frame.start.load(Relaxed));
         let own = length.saturating_sub(frame.children.load(Relaxed));
-        let before = frame.stage.load(Relaxed) as usize % usize::from(MAX_STAGES);
-        add(&self.0.totals[before].own, own);
+        add(&self.0.total(frame.open_stage().stage).own, own);
         self.open(0, stage, Ticks(until));
     }
 
     /// Books all of one stage's time on another.
     pub(crate) fn rebook(self, from: StageId, to: StageId) {
-        let own = self.0.totals[usize::from(from.0)].own.swap(0, Relaxed);
-        add(&self.0.totals[usize::from(to.0)].own, own);
+        let own = self.0.total(from).own.swap(0, Relaxed);
+        add(&self.0.total(to).own, own);
     }
 
     /// Books all time since the mark on one stage, as one span of it.
     pub(crate) fn book_since(self, mark: &Moment, to: StageId, now: Ticks) {
         self.take_since(mark, to, now);
-        add(&self.0.totals[usize::from(to.0 % MAX_STAGES)].count, 1);
+        add(&self.0.total(to).count, 1);
     }
 
     /// Books all time since the mark on one stage that goes on: its span is counted when it ends.
@@ -207,25 +204,30 @@ impl Lane {
     }
 
     fn take_since(self, mark: &Moment, to: StageId, now: Ticks) {
-        let (_, spans) = self.move_since(mark, to, now, |_| true);
-        for (stage, count) in spans {
-            let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
-            total.count.store(total.count.load(Relaxed).saturating_sub(count), Relaxed);
+        let open = self.open_at(now);
+        let mut moved = self.take_open_since(mark, &open, |stage| stage != to);
+        for StageTotal { stage, count, .. } in self.0.stage_totals() {
+            if stage != to {
+                let before = mark.booked_before(stage, &open);
+                moved += self.take_ended_since(stage, before.own);
+                self.0.total(stage).count.store(count.min(before.count), Relaxed);
+            }
         }
+        add(&self.0.total(to).own, moved);
     }
 
     /// Books the time since the mark that no stage claimed on another background.
     pub(crate) fn book_background_since(self, mark: &Moment, to: StageId, now: Ticks) {
-        let _ = self.move_since(mark, to, now, |stage| BACKGROUNDS.contains(&stage));
+        let _ = self.move_background_since(mark, to, now);
     }
 
     /// Books the time since the mark that no stage claimed on a stage, as one span of it.
     pub(crate) fn book_background_as_span(self, mark: &Moment, stage: StageId, now: Ticks) -> Pushed {
-        let (own, _) = self.move_since(mark, stage, now, |stage| BACKGROUNDS.contains(&stage));
+        let own = self.move_background_since(mark, stage, now);
         if own == 0 {
             return Pushed::Calm;
         }
-        add(&self.0.totals[usize::from(stage.0 % MAX_STAGES)].count, 1);
+        add(&self.0.total(stage).count, 1);
         // A clock that went back must not make a span whose own time is longer than it.
         let own = Ticks(own).min(now.since(mark.at));
         self.push_span(Entry::span(stage, mark.at, now, own, false))
@@ -240,42 +242,47 @@ impl Lane {
             return Pushed::Calm;
         }
         add(&background.children, own.0);
-        let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
-        add(&total.own, own.0);
-        add(&total.count, 1);
+        self.0.add_span(stage, own.0);
         self.push_span(Entry::span(stage, start, end, own, false))
     }
 
-    /// Moves own time since the mark; says how much, and how many spans of each stage ended since.
-    fn move_since(
+    /// Moves time since the mark that no stage claimed; says how much.
+    fn move_background_since(self, mark: &Moment, to: StageId, now: Ticks) -> u64 {
+        let open = self.open_at(now);
+        let moves = |stage: &StageId| *stage != to && BACKGROUNDS.contains(stage);
+        let mut moved = self.take_open_since(mark, &open, |stage| moves(&stage));
+        for stage in BACKGROUNDS.into_iter().filter(moves) {
+            moved += self.take_ended_since(stage, mark.booked_before(stage, &open).own);
+        }
+        add(&self.0.total(to).own, moved);
+        moved
+    }
+
+    /// Takes what a stage's ended spans have beyond `before`; says how much that was.
+    fn take_ended_since(self, stage: StageId, before: Ticks) -> u64 {
+        let own = &self.0.total(stage).own;
+        let taken = own.load(Relaxed).saturating_sub(before.0);
+        own.store(own.load(Relaxed) - taken, Relaxed);
+        taken
+    }
+
+    /// Takes own time since the mark of stages that go on; says how much that was.
+    fn take_open_since(
         self,
         mark: &Moment,
-        to: StageId,
-        now: Ticks,
+        open: &[(OpenStage, Ticks)],
         moves: impl Fn(StageId) -> bool,
-    ) -> (u64, Vec<(StageId, u64)>) {
-        let moves = |stage: StageId| stage != to && moves(stage);
-        let open = self.open_at(now);
-        let open_now: Vec<OpenStage> = open.iter().map(|(open, _)| *open).collect();
-        let (mut moved, mut spans) = (0, Vec::new());
-        for total in self.0.state(now).totals.into_iter().filter(|total| moves(total.stage)) {
-            let before = mark.booked_before(total.stage, &open_now);
-            let own = total.own.since(before.own).0;
-            let place = &self.0.totals[usize::from(total.stage.0 % MAX_STAGES)].own;
-            place.store(total.own.0 - own, Relaxed);
-            moved += own;
-            spans.push((total.stage, total.count.saturating_sub(before.count)));
-        }
+    ) -> u64 {
         // An evaluation that is open keeps its time: what runs inside it may claim that when it ends.
         let takes = |stage: StageId| moves(stage) && !stage.absorbs_children();
+        let mut taken = 0;
         for (at, (_, own)) in open.iter().enumerate().filter(|(_, (open, _))| takes(open.stage)) {
             // Time that is taken from a stage that goes on counts as a child's.
-            let own = own.since(mark.own_before(&open_now, at)).0;
+            let own = own.since(mark.own_before(open, at)).0;
             add(&self.0.frames[at].children, own);
-            moved += own;
+            taken += own;
         }
-        add(&self.0.totals[usize::from(to.0 % MAX_STAGES)].own, moved);
-        (moved, spans)
+        taken
     }
 
     /// Whether an evaluation is open.
@@ -301,9 +308,7 @@ impl Lane {
         let in_evaluate = self.in_evaluation();
         if !in_evaluate {
             add(&frame.children, own);
-            let total = &self.0.totals[usize::from(stage.0 % MAX_STAGES)];
-            add(&total.own, own);
-            add(&total.count, 1);
+            self.0.add_span(stage, own);
         }
         self.push_span(Entry::span(stage, since, now, Ticks(own), in_evaluate))
     }
@@ -313,18 +318,19 @@ impl Lane {
         let depth = (self.0.depth.load(Relaxed) as usize).min(FRAMES);
         let absorber = self.0.absorber.load(Relaxed) as usize;
         let visible = if absorber == 0 { depth } else { absorber.min(depth) };
-        let frames: Vec<OpenStage> = self.0.frames[..visible].iter().map(Frame::open_stage).collect();
-        let own = |at: usize| {
-            let until = frames.get(at + 1).map_or(now, |inner| inner.start);
-            until.since(frames[at].start).since(frames[at].children)
+        let frames = &self.0.frames[..visible];
+        let own = |at: usize, open: OpenStage| {
+            let until = frames.get(at + 1).map_or(now, |inner| inner.open_stage().start);
+            until.since(open.start).since(open.children)
         };
-        frames.iter().enumerate().map(|(at, frame)| (*frame, own(at))).collect()
+        let open = frames.iter().map(Frame::open_stage).enumerate();
+        open.map(|(at, open)| (open, own(at, open))).collect()
     }
 
     /// Own time and count of every stage, open stages' time up to `now` included.
     #[cfg(test)]
-    pub(crate) fn totals_at(self, now: Ticks) -> Vec<laptime_core::StageTotal> {
-        self.moment(now).totals()
+    pub(crate) fn totals_at(self, now: Ticks) -> Vec<StageTotal> {
+        self.moment(now).totals().collect()
     }
 
     #[inline]

@@ -249,7 +249,7 @@ proptest! {
         let now = play_from(lane, at, &after, &mut |time| time);
         lane.book_since(&mark, B, Ticks(now));
         for total in lane.totals_at(Ticks(now)) {
-            let old = mark.totals().iter().find(|old| old.stage == total.stage).map_or(0, |old| old.own.0);
+            let old = mark.totals().find(|old| old.stage == total.stage).map_or(0, |old| old.own.0);
             let expected = if total.stage == B { old + (now - at) } else { old };
             prop_assert_eq!(total.own.0, expected, "{:?}", total.stage);
         }

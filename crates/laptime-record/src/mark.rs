@@ -85,9 +85,9 @@ pub(crate) fn recall(id: Option<MarkId>, lane: Lane) -> Option<Moment> {
 /// Corrects this thread's marks after an earlier moment: unclaimed time since then belongs to `to` now, and what
 /// is recorded of them later must agree with what is recorded already.
 pub(crate) fn rebook_background_of_marks(earlier: &Moment, lane: Lane, to: StageId) {
-    let (before, lane) = (earlier.totals(), LaneOf::of(lane));
+    let lane = LaneOf::of(lane);
     MARKS.with_borrow_mut(|marks| {
         let later = marks.iter_mut().filter(|(_, of, mark)| *of == lane && mark.at >= earlier.at);
-        later.for_each(|(_, _, mark)| mark.rebook_background_since(&before, to));
+        later.for_each(|(_, _, mark)| mark.rebook_background_since(earlier, to));
     });
 }

@@ -17,6 +17,8 @@ use crate::text_memory::TextMemory;
 pub const RING_ENTRIES: usize = 8192;
 /// Open stages a lane can name; deeper ones are counted but booked on the last that fits.
 pub const FRAMES: usize = 64;
+/// Stages that a snapshot has room for at once; with more it grows.
+const USUAL_STAGES: usize = 16;
 /// The longest name of a stage or thread, in words of eight bytes.
 pub(crate) const NAME_WORDS: usize = 8;
 
@@ -67,13 +69,15 @@ pub struct LaneMemory {
     pub dropped: AtomicU64,
     /// Ends of stages that were not open.
     pub unmatched: AtomicU64,
+    /// One more than the highest stage whose totals were ever asked for: snapshots look no further.
+    stages: AtomicU64,
     /// Where the lap under way began: depth, start of the innermost stage, time, time of its children then.
     pub lap: [AtomicU64; 4],
     name: TextMemory<NAME_WORDS>,
     /// Open stages from the outermost.
     pub frames: [Frame; FRAMES],
-    /// Totals by stage number.
-    pub totals: [TotalMemory; MAX_STAGES as usize],
+    /// Totals by stage number; zero from `stages` on.
+    totals: [TotalMemory; MAX_STAGES as usize],
     /// The events, at their number modulo [`RING_ENTRIES`].
     pub entries: [[AtomicU64; 4]; RING_ENTRIES],
 }
@@ -95,7 +99,7 @@ impl LaneMemory {
     /// Gives the lane to a track, of the calling thread where it is a thread's.
     pub fn claim(&self, number: u32, track: &Track, started: Ticks) {
         let fields = [&self.head, &self.tail, &self.depth, &self.absorber, &self.dropped, &self.unmatched];
-        for field in fields {
+        for field in fields.into_iter().chain([&self.stages]) {
             field.store(0, Ordering::Relaxed);
         }
         self.lap.iter().for_each(|word| word.store(0, Ordering::Relaxed));
@@ -180,18 +184,50 @@ impl LaneMemory {
         Entry([0, 1, 2, 3].map(|at: usize| slot[at].load(Ordering::Relaxed)))
     }
 
+    /// The totals of a stage, to be changed by the lane's thread alone; snapshots have them from here on.
+    pub fn total(&self, stage: StageId) -> &TotalMemory {
+        let at = stage.0 % MAX_STAGES;
+        if u64::from(at) >= self.stages.load(Ordering::Relaxed) {
+            self.stages.store(u64::from(at) + 1, Ordering::Relaxed);
+        }
+        &self.totals[usize::from(at)]
+    }
+
+    /// Adds a span that has ended to its stage's totals; for the lane's thread alone.
+    #[inline]
+    pub fn add_span(&self, stage: StageId, own: u64) {
+        let total = &self.totals[usize::from(stage.0 % MAX_STAGES)];
+        let count = total.count.load(Ordering::Relaxed);
+        if count == 0 {
+            // Only a stage without spans can be new to snapshots.
+            self.total(stage);
+        }
+        total.own.store(total.own.load(Ordering::Relaxed).wrapping_add(own), Ordering::Relaxed);
+        total.count.store(count.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Totals of the stages that have any.
+    ///
+    /// Every mark takes them: looking at all 256 stages was a fifth of an epoch of one short step.
+    #[must_use]
+    pub fn stage_totals(&self) -> Vec<StageTotal> {
+        let stages = (self.stages.load(Ordering::Relaxed) as usize).min(self.totals.len());
+        let used = self.totals[..stages].iter().enumerate();
+        let mut totals = Vec::with_capacity(USUAL_STAGES);
+        totals.extend(used.filter_map(|(stage, total)| total.stage_total(stage)));
+        totals
+    }
+
     /// Where the lane stands at `now`.
     #[must_use]
     pub fn state(&self, now: Ticks) -> LaneState {
         let depth = (self.depth.load(Ordering::Acquire) as usize).min(FRAMES);
         let open = self.frames[..depth].iter().map(Frame::open_stage).collect();
-        let totals =
-            self.totals.iter().enumerate().filter_map(|(stage, total)| total.stage_total(stage)).collect();
         LaneState {
             lane: self.number().unwrap_or_default(),
             at: now,
             open,
-            totals,
+            totals: self.stage_totals(),
             dropped: self.dropped.load(Ordering::Relaxed),
         }
     }
@@ -242,6 +278,24 @@ mod tests {
         lane.claim(3, &Track::thread("ä".repeat(40)), Ticks(7));
         assert_eq!(lane.track(), Track::thread("ä".repeat(32)));
         assert_eq!(lane.number(), Some(3));
+    }
+
+    #[test]
+    fn a_snapshot_has_every_stage_that_was_booked_and_a_new_track_none_of_them() {
+        let lane = LaneMemory::leak_private().unwrap();
+        lane.claim(0, &Track::thread("main"), Ticks(0));
+        let booked = [StageId(MAX_STAGES - 1), StageId(0), StageId(40)];
+        for stage in booked {
+            lane.total(stage).own.store(u64::from(stage.0) + 1, Ordering::Relaxed);
+        }
+        let totals = lane.state(Ticks(9)).totals;
+        let own: Vec<(u16, u64)> = totals.iter().map(|total| (total.stage.0, total.own.0)).collect();
+        assert_eq!(own, [(0, 1), (40, 41), (MAX_STAGES - 1, u64::from(MAX_STAGES))]);
+        lane.claim(1, &Track::thread("next"), Ticks(10));
+        assert!(lane.state(Ticks(11)).totals.is_empty());
+        lane.add_span(StageId(30), 5);
+        lane.add_span(StageId(3), 5);
+        assert_eq!(lane.state(Ticks(12)).totals.len(), 2);
     }
 
     #[test]

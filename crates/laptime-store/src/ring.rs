@@ -30,7 +30,7 @@ use crate::text_memory::TextMemory;
 /// Threads that can record into the ring at once.
 pub const RING_LANES: usize = 8;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"LTRING\x04\x00");
+const MAGIC: u64 = u64::from_le_bytes(*b"LTRING\x05\x00");
 const PATH_WORDS: usize = 256;
 /// How a ring's file name ends while it is being made, which takes a millisecond.
 const UNFINISHED: &str = "unfinished";

@@ -126,8 +126,8 @@ impl Prepared {
         // Made at the first request, so that shuffling the rows counts as waiting for data.
         let mut batches = iter::once_with(move || data.batches(size, order)).flatten();
         let groups = iter::from_fn(move || {
-            let group: Vec<_> = batches.by_ref().take(together).collect();
-            (!group.is_empty()).then(|| group.into_iter().collect::<Result<Vec<Batch>, LoadError>>())
+            let group: Result<Vec<Batch>, LoadError> = batches.by_ref().take(together).collect();
+            group.as_ref().map_or(true, |group| !group.is_empty()).then_some(group)
         });
         let mut totals = Totals::default();
         for group in epoch.batches(groups, samples) {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from .. import _guard, _native, _passes, _session, _training
+from .. import _guard, _native, _passes, _sampling, _session, _training
 from .._native import batch_arrived, enter, exit, next_step, request_batch, step_computed
 from .._samples import samples_of
 from . import EVALUATE
@@ -43,6 +43,7 @@ class Fit:
         "is_split",
         "is_waiting",
         "iterator",
+        "layers",
         "model",
         "results",
         "rows",
@@ -70,6 +71,8 @@ class Fit:
         self.is_waiting = self.is_evaluating = False
         # Whether the train function is Python, so that what it calls has a stage of its own.
         self.is_eager = False
+        # What times the layers, where that is asked for.
+        self.layers: Any = None
         self.epoch_samples = self.epoch_steps = 0
         self.rows = self.batch = 0
         self.sized = False
@@ -95,7 +98,19 @@ class Fit:
             _guard.replace(type(self.iterator), "__next__", _make_next)
         self.rows, self.batch = facts.get("rows", 0), facts.get("batch", 0)
         _native.update_framework_fit(facts)
+        if _sampling.is_asked():
+            self._time_layers()
         self._time_train_function()
+
+    @_guard.safely
+    def _time_layers(self) -> None:
+        from . import layers
+
+        reason = layers.why_not(self.model)
+        if reason:
+            _native.layers_off(reason)
+        else:
+            self.layers = layers.LayerTimes(self.model)
 
     # Epochs.
 
@@ -170,6 +185,8 @@ class Fit:
         if self.takes_evaluation():
             _native.end_pause(EVALUATE)
         self._restore_train_function()
+        if self.layers is not None:
+            self.layers.end()
         _native.end_framework_fit()
 
     # Steps.
@@ -208,6 +225,8 @@ class Fit:
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         split = None
         self.is_split = False
+        if self.layers is not None:
+            original = self.layers.around(original)
         if keras_facts.backend() == "jax":
             from . import jax_steps
 

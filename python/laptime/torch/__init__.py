@@ -8,9 +8,11 @@ graphs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
-from .. import _frameworks, _guard, _training
+from .. import _frameworks, _guard, _sampling, _training
 from . import (
     checkpoint,
     collectives,
@@ -30,6 +32,7 @@ from . import (
 
 def attach() -> None:
     """Attaches every hook once; the run says what cannot attach."""
+    layers = _layers_if_asked()
     _guard.attach_once(
         "torch",
         ("torch", _register),
@@ -46,7 +49,20 @@ def attach() -> None:
         ("CUDAGraph", graphs.attach),
         ("DataLoader", loader.attach),
         ("DataLoader workers", workers.attach),
+        *layers,
     )
+
+
+def _layers_if_asked() -> tuple[tuple[str, Callable[[], None]], ...]:
+    """The hook of a model's modules, which only `laptime run --layers` asks for."""
+    if not _sampling.is_asked():
+        return ()
+    try:
+        from . import layers
+    except Exception as error:
+        _guard.broken("layers", error)
+        return ()
+    return (("layers", layers.attach),)
 
 
 def _register() -> None:
@@ -57,6 +73,5 @@ def _register() -> None:
         data=(torch.utils.data.DataLoader, facts.loader_facts),
         # A loader has rows or does not know them.
         counts_rows=False,
-        end=device.peak_facts,
     )
     _training.end_with_script()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
-from .. import _guard, _native
+from .. import _guard, _native, _training
 
 
 def attach() -> None:
     """Times of the device are taken once there is one; a script on a CPU never pays for it."""
+    _training.before_fit_ends.append(_record_peak)
     when_used(begin)
 
 
@@ -37,8 +37,7 @@ def begin() -> None:
 
 
 @_guard.safely
-def peak_facts() -> dict[str, Any]:
-    """What is known of the device at the end of a fit."""
-    if torch.version.cuda is None or not torch.cuda.is_initialized():
-        return {}
-    return {"peak_device_bytes": torch.cuda.max_memory_allocated()}
+def _record_peak() -> None:
+    """The most memory that torch had taken on the device is known when a fit ends."""
+    if _is_timed:
+        _native.fit_update({"peak_device_bytes": torch.cuda.max_memory_allocated()})

@@ -30,6 +30,9 @@ from .sizes import record_sizes
 
 _is_tracing = torch._C._is_tracing
 
+# What times the layers of a model on some of its calls; `None` unless that is asked for.
+watch: Any = None
+
 
 def _begin_module_zero() -> None:
     begin_zero(None)
@@ -54,12 +57,15 @@ def _make_module_call(original: Callable[..., Any]) -> Callable[..., Any]:
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)
+        sampled = watch is not None and watch.begin(self)
         try:
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)
         finally:
             end_call()
+            if sampled:
+                watch.end()
 
     if original is not nn.Module._wrapped_call_impl or not hasattr(
         nn.Module, "_compiled_call_impl"

@@ -24,7 +24,7 @@ pub(crate) struct Passed {
     pub(crate) done: Ticks,
 }
 
-/// One stream: the first label says whether it is one of those that only copy.
+/// One stream. Those beside the first one that never compute only copy.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     computes: bool,
@@ -39,6 +39,8 @@ struct Piece {
     row: DeviceRow,
     /// Whether it is part of a step that was looked at.
     of_step: bool,
+    /// When the host had launched all of it.
+    launched: Ticks,
 }
 
 /// One device, folded.
@@ -49,8 +51,12 @@ pub(crate) struct DeviceFold {
     newest: Option<Passed>,
     /// When its first boundary was passed.
     first: Option<Ticks>,
-    /// Whether the host waited for it since it last had work ahead.
+    /// Whether the host waited for it since it last had work ahead, and whether it did so just before the newest
+    /// boundary.
     synced: bool,
+    waited: bool,
+    /// Whether an epoch has ended and none has begun since.
+    between_epochs: bool,
     pieces: VecDeque<Piece>,
     /// Copies on streams that only copy, in time order, none of them twice.
     copies: VecDeque<(Ticks, Ticks)>,
@@ -66,15 +72,11 @@ pub(crate) struct DeviceFold {
 impl DeviceFold {
     /// Takes the next boundary of a stream; gives it back where the stream is one that computes.
     pub(crate) fn take(&mut self, number: u16, passed: Passed, ns_per_tick: f64) -> Option<Passed> {
-        let copies_first =
-            passed.stage == StageId::HOST_TO_DEVICE || (number > 0 && passed.stage == StageId::UNACCOUNTED);
-        let fresh = Stream { computes: !copies_first, newest: passed };
-        let known = self.streams.insert(number, fresh);
-        let only_copies = [StageId::HOST_TO_DEVICE, StageId::UNACCOUNTED].contains(&passed.stage);
-        let computes = known.map_or(fresh.computes, |known| known.computes || !only_copies);
-        if let Some(stream) = self.streams.get_mut(&number) {
-            stream.computes = computes;
-        }
+        let known = self.streams.get(&number).copied();
+        let computes = known.map_or(number == 0 && passed.stage != StageId::HOST_TO_DEVICE, |known| {
+            known.computes || begins_to_compute(known.newest.stage, passed.stage)
+        });
+        self.streams.insert(number, Stream { computes, newest: passed });
         if !computes {
             if let Some(known) = known.filter(|known| known.newest.stage == StageId::HOST_TO_DEVICE) {
                 self.take_copy(known.newest.done, passed.done);
@@ -111,6 +113,7 @@ impl DeviceFold {
         if done.since(host) > least {
             self.synced = false;
         }
+        self.waited = before.is_some_and(|before| before.stage == StageId::DEVICE_WAIT);
         self.synced |= next.stage == StageId::DEVICE_WAIT;
         self.newest = Some(next);
         next
@@ -122,10 +125,13 @@ impl DeviceFold {
         let stage = from.stage;
         let mut push = |start: Ticks, end: Ticks, row| {
             if start < end {
-                self.pieces.push_back(Piece { start, end, row, of_step: is_of_steps(stage) });
+                let of_step = is_of_steps(stage);
+                self.pieces.push_back(Piece { start, end, row, of_step, launched: to.host });
             }
         };
-        match kind(stage) {
+        // A loss that was read has been computed: what is left of its stage launches nothing.
+        let kind = if self.waited && stage == StageId::LOSS { Kind::Beside } else { kind(stage) };
+        match kind {
             Kind::Is(row) => push(from.done, to.done, row),
             Kind::Launches => {
                 let launching = to.host.since(from.host.max(from.done)).0;
@@ -160,7 +166,18 @@ impl DeviceFold {
         }
     }
 
+    /// An epoch has begun, or ended, where the device was last advanced to.
+    pub(crate) fn mark(&mut self, between_epochs: bool) {
+        self.between_epochs = between_epochs;
+    }
+
     fn settle(&mut self, piece: Piece) {
+        // Between epochs there are no steps that were not looked at: until the host launched something it was idle.
+        if piece.row == DeviceRow::Unseen && self.between_epochs && piece.launched > piece.start {
+            let dry = piece.launched.min(piece.end);
+            self.settle(Piece { end: dry, row: DeviceRow::IdleHost, ..piece });
+            return self.settle(Piece { start: dry, launched: dry, ..piece });
+        }
         let copied = if piece.row.is_idle() { self.copied(piece.start, piece.end) } else { Ticks(0) };
         let rest = piece.end.since(piece.start).since(copied);
         self.exposed_copies = self.exposed_copies.plus(copied);
@@ -200,6 +217,12 @@ impl DeviceFold {
     pub(crate) fn extent(&self) -> Option<(Ticks, Ticks)> {
         Some((self.first?, self.newest?.done))
     }
+}
+
+/// Whether a stream computes from this label on: the one after a copy or a wait only says that it has ended.
+fn begins_to_compute(before: StageId, stage: StageId) -> bool {
+    let computing = [StageId::FORWARD, StageId::BACKWARD, StageId::OPTIMIZER];
+    computing.contains(&stage) && ![StageId::HOST_TO_DEVICE, StageId::DEVICE_WAIT].contains(&before)
 }
 
 fn least_ticks(ns_per_tick: f64) -> Ticks {

@@ -109,12 +109,20 @@ impl Gate {
         last.map_or(at, |last| last.done.min(self.end.unwrap_or(last.done)).max(at))
     }
 
-    /// The next event that goes on: one of which all is known, or any where nothing more will be.
-    pub(crate) fn release(&mut self, all: bool, ns_per_tick: f64) -> Option<Released> {
-        let all = all || self.off;
+    /// The newest instant of the host that is on record.
+    pub(crate) fn newest(&self) -> Ticks {
+        self.newest
+    }
+
+    /// The next event that goes on: one of which all is known, or one up to an instant of which no more will be.
+    pub(crate) fn release(&mut self, until: Option<Ticks>, ns_per_tick: f64) -> Option<Released> {
         let goes = |(lane, queue): (&u32, &Queue)| {
             let event = queue.events.front()?;
-            let goes = all || queue.events.len() > MOST_EVENTS || self.is_known(event, queue, ns_per_tick);
+            let is_old = || until >= Some(event.instant().unwrap_or_default());
+            let goes = self.off
+                || is_old()
+                || queue.events.len() > MOST_EVENTS
+                || self.is_known(event, queue, ns_per_tick);
             goes.then_some(*lane)
         };
         let lane = self.lanes.iter().find_map(goes)?;

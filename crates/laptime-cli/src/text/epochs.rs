@@ -1,5 +1,7 @@
 //! The laps: one row an epoch or a window of steps, its wall time split into the stages that matter.
 
+use std::collections::BTreeMap;
+
 use laptime_analyse::{EpochSummary, FitSummary, LapKind, Report};
 
 use super::epoch_unit::EpochUnit;
@@ -12,10 +14,15 @@ use super::wrap::{shortened, wrapped};
 
 /// A stage below this share of every epoch together goes into `rest` from the start.
 const MATTERS: f64 = 0.005;
+/// The same of a row of a device, where little things are what is asked for.
+const MATTERS_ON_DEVICE: f64 = 0.0005;
 
 /// Letters that the name of a stage has at most, and where there is no room for all of them.
 const LONGEST_NAME: usize = 24;
 const CUT_NAME: usize = 8;
+
+/// Rows of a device in which it had nothing to do; their columns stand together.
+const IDLE: [&str; 3] = ["idle_data", "idle_host", "idle_sync"];
 
 /// What a column of the table shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +68,8 @@ pub(crate) fn epochs_text(report: &Report, style: &Style) -> String {
 
 fn columns_of(report: &Report) -> Vec<Shown> {
     let mut shown = vec![Shown::Lap, Shown::Wall];
-    let stages = stage_order(report).into_iter().filter(|stage| stage_share(report, stage) >= MATTERS);
+    let matters = if on_device(report) { MATTERS_ON_DEVICE } else { MATTERS };
+    let stages = stage_order(report).into_iter().filter(|stage| stage_share(report, stage) >= matters);
     shown.extend(stages.map(Shown::Stage));
     shown.push(Shown::Rest);
     if report.epochs.iter().any(|epoch| epoch.evaluate_s > 0.0) {
@@ -92,20 +100,42 @@ fn rate_of(report: &Report) -> Shown {
 
 /// Every stage seen within an epoch, in the order of the ledger; time nobody claims is part of `rest`.
 fn stage_order(report: &Report) -> Vec<String> {
-    let ledger = report.ledger.iter().map(|row| row.stage.clone());
-    let mut order: Vec<String> = ledger.filter(|stage| stage_share(report, stage) > 0.0).collect();
-    for stage in report.epochs.iter().flat_map(|epoch| epoch.stages.keys()) {
+    let ledger: Vec<String> = match (on_device(report), &report.device_ledger) {
+        (true, Some(rows)) => rows.iter().map(|row| row.row.clone()).collect(),
+        _ => report.ledger.iter().map(|row| row.stage.clone()).collect(),
+    };
+    let mut order: Vec<String> =
+        ledger.into_iter().filter(|stage| stage_share(report, stage) > 0.0).collect();
+    for stage in report.epochs.iter().flat_map(|epoch| parts(epoch).keys()) {
         if !order.contains(stage) {
             order.push(stage.clone());
         }
     }
-    order.retain(|stage| stage != "unaccounted");
+    order.retain(|stage| stage != unclaimed(report));
+    // Idling comes last.
+    order.sort_by_key(|stage| IDLE.iter().position(|idle| idle == stage).map_or(0, |at| at + 1));
+    order.dedup();
     order
+}
+
+/// Whether the stages are those of a device; the host's only launch them.
+fn on_device(report: &Report) -> bool {
+    report.epochs.iter().any(|epoch| epoch.device_stages.is_some())
+}
+
+/// The parts of an epoch's wall time: of the device, where it is known.
+fn parts(epoch: &EpochSummary) -> &BTreeMap<String, f64> {
+    epoch.device_stages.as_ref().unwrap_or(&epoch.stages)
+}
+
+/// What nobody claims.
+fn unclaimed(report: &Report) -> &'static str {
+    if on_device(report) { "unexplained" } else { "unaccounted" }
 }
 
 fn stage_share(report: &Report, stage: &str) -> f64 {
     let wall: f64 = report.epochs.iter().map(|epoch| epoch.wall_s).sum();
-    let spent: f64 = report.epochs.iter().filter_map(|epoch| epoch.stages.get(stage)).sum();
+    let spent: f64 = report.epochs.iter().filter_map(|epoch| parts(epoch).get(stage)).sum();
     if wall > 0.0 { spent / wall } else { 0.0 }
 }
 
@@ -142,7 +172,7 @@ fn least_important(report: &Report, shown: &[Shown]) -> Option<usize> {
 fn table(report: &Report, shown: &[Shown], unit: &EpochUnit, room: usize) -> Table {
     let heads = shown.iter().enumerate().map(|(at, column)| match column {
         Shown::Evaluate => Column::new(evaluate_head(shown), Align::Right),
-        _ => head(report, column, at, room),
+        _ => head(report, shown, at, room),
     });
     let mut table = Table::new(heads.collect());
     for fit in &report.fits {
@@ -165,14 +195,25 @@ fn evaluate_head(shown: &[Shown]) -> &'static str {
     if within { "eval after" } else { "eval" }
 }
 
-fn head(report: &Report, column: &Shown, at: usize, room: usize) -> Column {
-    match column {
+/// Whether the first of the columns in which a device idles stands here.
+fn is_first_idle(shown: &[Shown], at: usize) -> bool {
+    let is_idle = |column: &Shown| matches!(column, Shown::Stage(stage) if IDLE.contains(&stage.as_str()));
+    shown.iter().position(is_idle) == Some(at)
+}
+
+fn head(report: &Report, shown: &[Shown], at: usize, room: usize) -> Column {
+    match &shown[at] {
         Shown::Lap => Column::new(lap_title(report), Align::Right),
         Shown::Wall => Column::new("wall", Align::Right),
         // Stages stand close together after an equals sign: they are the parts of the wall time.
         Shown::Stage(stage) => {
             let title = shortened(&stage_column(stage), room);
-            Column::new(if at == 2 { format!("= {title}") } else { title }, Align::Right).gap(1)
+            let title = match is_first_idle(shown, at) {
+                true => format!("| idle: {title}"),
+                false => title,
+            };
+            let device = if on_device(report) { "device " } else { "" };
+            Column::new(if at == 2 { format!("= {device}{title}") } else { title }, Align::Right).gap(1)
         }
         Shown::Rest => Column::new("rest", Align::Right).gap(1),
         Shown::Evaluate => Column::new("eval", Align::Right),
@@ -241,7 +282,7 @@ fn cell(epoch: &EpochSummary, column: &Shown, shown: &[Shown], unit: &EpochUnit,
         Shown::Lap => lap_name(epoch).into(),
         Shown::Wall => Cell::painted(time(epoch.wall_s), Emphasis::Bold),
         Shown::Stage(stage) => {
-            epoch.stages.get(stage).map_or_else(|| UNKNOWN.to_owned(), |s| time(*s)).into()
+            parts(epoch).get(stage).map_or_else(|| UNKNOWN.to_owned(), |s| time(*s)).into()
         }
         Shown::Rest => Cell::painted(time(rest_of(epoch, shown)), Emphasis::Dim),
         Shown::Evaluate if epoch.evaluate_s <= 0.0 => UNKNOWN.into(),
@@ -257,7 +298,7 @@ fn cell(epoch: &EpochSummary, column: &Shown, shown: &[Shown], unit: &EpochUnit,
 /// What the stages without a column took: the row adds up whatever the width.
 fn rest_of(epoch: &EpochSummary, shown: &[Shown]) -> f64 {
     let columns = shown.iter().filter_map(|column| match column {
-        Shown::Stage(stage) => epoch.stages.get(stage),
+        Shown::Stage(stage) => parts(epoch).get(stage),
         _ => None,
     });
     let rest = epoch.wall_s - columns.sum::<f64>();
@@ -273,7 +314,7 @@ fn notes(report: &Report, shown: &[Shown], hidden: &[Shown], unit: &EpochUnit, r
         .into_iter()
         .filter(|stage| !shown.contains(&Shown::Stage(stage.clone())))
         .map(|stage| stage_column(&stage))
-        .chain(["unaccounted".to_owned()])
+        .chain([unclaimed(report).to_owned()])
         .collect();
     first.push_str(&format!("; rest: {}", folded.join(", ")));
     for name in shown.iter().filter_map(stage_head).filter(|name| name.chars().count() > room) {

@@ -1,6 +1,6 @@
 //! The facts beside the tables: one labelled line for steps, data, memory, machine, cost and law.
 
-use laptime_analyse::{ImportTime, LedgerRow, Report, TargetSummary};
+use laptime_analyse::{ImportTime, LedgerRow, Report, TargetSummary, Transfer};
 use laptime_core::{Status, TrackKind, display_name};
 
 use super::fits::epoch_times;
@@ -37,6 +37,7 @@ pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
         ("data", Some(data(report))),
         ("memory", memory(report)),
         ("machine", machine(report)),
+        ("device", device(report)),
         ("tracks", tracks(report)),
         ("workers", workers_line(report)),
         ("laptime", Some(own_cost(report))),
@@ -165,10 +166,20 @@ fn data(report: &Report) -> String {
     let part = |bytes: Option<u64>, what: &str| {
         bytes.filter(|bytes| *bytes > 0).map(|bytes| format!("{} {what}", units::bytes(bytes)))
     };
-    facts.extend(part(moved.host_to_device_bytes, "copied to the device"));
+    facts.extend(copied(moved));
     facts.extend(part(moved.between_ranks_bytes, "between ranks"));
     facts.extend(part(moved.network_bytes, "over the network, other programs' too"));
     facts.join("; ")
+}
+
+/// What was copied to the device, and how much of it from memory that is not pinned.
+fn copied(moved: &Transfer) -> Option<String> {
+    let bytes = moved.host_to_device_bytes.filter(|bytes| *bytes > 0)?;
+    let pageable = moved.pageable_bytes.filter(|pageable| *pageable > 0);
+    let pageable = pageable.map(|pageable| {
+        format!(" ({} from pageable memory)", units::percent(pageable as f64 / bytes as f64))
+    });
+    Some(format!("{} copied to the device{}", units::bytes(bytes), pageable.unwrap_or_default()))
 }
 
 fn to_the_model(report: &Report) -> String {
@@ -209,6 +220,23 @@ fn machine(report: &Report) -> Option<String> {
     facts.extend(clock.map(|(mean, peak)| format!("clock {:.2} of {:.2} GHz", mean / 1e3, peak / 1e3)));
     let load = machine.peak_load.filter(|load| *load > f64::from(cpus) * 1.5);
     facts.extend(load.map(|load| format!("load up to {}", units::number(load))));
+    (!facts.is_empty()).then(|| facts.join("; "))
+}
+
+/// How far the host is ahead of the device, what it copied, and what its card did.
+fn device(report: &Report) -> Option<String> {
+    let device = report.devices.iter().flatten().next()?;
+    let mut facts = Vec::new();
+    facts.extend(device.steps_ahead.map(|steps| format!("host {} ahead", units::counted(steps, "step"))));
+    if device.copy_s > 0.0 {
+        let (all, alone) = (units::duration(device.copy_s), units::duration(device.exposed_copy_s));
+        facts.push(format!("copies {all}, {alone} of it while nothing was computed"));
+    }
+    let clock = device.clock_mhz.zip(device.highest_clock_mhz);
+    facts.extend(clock.map(|(mean, highest)| format!("clock {:.2} of {:.2} GHz", mean / 1e3, highest / 1e3)));
+    let power = device.power_w.zip(device.power_limit_w);
+    facts.extend(power.map(|(mean, limit)| format!("{mean:.0} of {limit:.0} W")));
+    facts.extend(device.peak_celsius.map(|celsius| format!("up to {celsius:.0} C")));
     (!facts.is_empty()).then(|| facts.join("; "))
 }
 

@@ -17,10 +17,19 @@ const SHORTEST_BAR: usize = 6;
 
 /// The ledger as a table whose last line is its sum, and says so when that is not the wall time.
 pub(crate) fn ledger_text(rows: &[LedgerRow], wall_s: f64, style: &Style) -> String {
+    drawn(rows, wall_s, true, style)
+}
+
+/// The ledger of a device, which has no spans where only its boundaries are known.
+pub(crate) fn device_ledger_text(rows: &[LedgerRow], wall_s: f64, style: &Style) -> String {
+    drawn(rows, wall_s, rows.iter().any(|row| row.count > 0), style)
+}
+
+fn drawn(rows: &[LedgerRow], wall_s: f64, spans: bool, style: &Style) -> String {
     // The bars take the room that the numbers leave.
-    let room = style.width.saturating_sub(table(rows, wall_s, 0, style).width());
+    let room = style.width.saturating_sub(table(rows, wall_s, 0, spans, style).width());
     let cells = room.clamp(SHORTEST_BAR, LONGEST_BAR);
-    let mut text = table(rows, wall_s, cells, style).drawn(style);
+    let mut text = table(rows, wall_s, cells, spans, style).drawn(style);
     if !closes(rows, wall_s) {
         let (total, wall) = (units::duration(total(rows)), units::duration(wall_s));
         let doubt = format!("the stages add up to {total}, but the wall time is {wall}");
@@ -31,8 +40,9 @@ pub(crate) fn ledger_text(rows: &[LedgerRow], wall_s: f64, style: &Style) -> Str
     text
 }
 
-fn table(rows: &[LedgerRow], wall_s: f64, cells: usize, style: &Style) -> Table {
-    let mut table = Table::new(vec![
+fn table(rows: &[LedgerRow], wall_s: f64, cells: usize, spans: bool, style: &Style) -> Table {
+    let columns = if spans { 7 } else { 4 };
+    let mut heads = vec![
         Column::new("stage", Align::Left).shrinks_to(11),
         Column::new("time", Align::Unit),
         Column::new("share", Align::Right),
@@ -40,14 +50,20 @@ fn table(rows: &[LedgerRow], wall_s: f64, cells: usize, style: &Style) -> Table 
         Column::new("spans", Align::Right).importance(1),
         Column::new("mean", Align::Unit).importance(3),
         Column::new("p95", Align::Unit).importance(2),
-    ]);
+    ];
+    heads.truncate(columns);
+    let mut table = Table::new(heads);
+    let cut = |mut row: Vec<Cell>| {
+        row.truncate(columns);
+        row
+    };
     let largest = rows.iter().map(|row| row.share).fold(0.0, f64::max);
     for row in in_reading_order(rows) {
         let bar = share_bar(row.share / largest, cells, style);
-        table.row(stage_row(row, bar));
+        table.row(cut(stage_row(row, bar)));
     }
     table.rule();
-    table.row(total_row(rows, wall_s, cells));
+    table.row(cut(total_row(rows, wall_s, cells)));
     table
 }
 

@@ -8,7 +8,7 @@ use super::epochs::epochs_text;
 use super::facts::facts_text;
 use super::fits::shared_facts;
 use super::layers::layers_text;
-use super::ledger::ledger_text;
+use super::ledger::{device_ledger_text, ledger_text};
 use super::profile::profile_text;
 use super::ranks::ranks_text;
 use super::shown;
@@ -124,6 +124,7 @@ fn circumstances(report: &Report) -> String {
         Some(instructions) => facts.extend(["cpu engine".to_owned(), shown(instructions)]),
         None => facts.extend([&run.engine, &run.device].into_iter().flatten().map(|fact| shown(fact))),
     }
+    facts.extend(device_busy(report));
     let cpus = units::counted(u64::from(run.cpus), "CPU");
     facts.push(match run.threads {
         Some(threads) => format!("{} on {cpus}", units::counted(u64::from(threads), "thread")),
@@ -137,6 +138,13 @@ fn circumstances(report: &Report) -> String {
     facts.join(" · ")
 }
 
+/// `device busy 98 %`, and what the device is.
+pub(super) fn device_busy(report: &Report) -> Vec<String> {
+    let Some(device) = report.devices.iter().flatten().next() else { return Vec::new() };
+    let busy = device.busy_share.map(|share| format!("device busy {}", units::percent(share)));
+    busy.into_iter().chain(device.name.as_deref().map(shown)).collect()
+}
+
 /// An RFC 3339 instant to the minute: `2026-03-01 10:15 UTC`.
 fn started(rfc3339: &str) -> String {
     match (rfc3339.get(..10), rfc3339.get(11..16)) {
@@ -148,8 +156,11 @@ fn started(rfc3339: &str) -> String {
 fn device_ledger(report: &Report, style: &Style) -> String {
     let devices = report.tracks.iter().filter(|track| track.kind == TrackKind::Device);
     let table = |track: &TrackSummary| {
-        let head = style.paint(&format!("on {}", shown(&track.name)), Emphasis::Bold);
-        format!("{head}\n{}", ledger_text(&track.ledger, track.wall_s, style))
+        let known = report.devices.iter().flatten().find(|device| device.device == track.name);
+        let name = known.and_then(|device| device.name.as_deref()).map(|name| format!(", {}", shown(name)));
+        let head = format!("on {}{}", shown(&track.name), name.unwrap_or_default());
+        let head = style.paint(&style.fitted(&head), Emphasis::Bold);
+        format!("{head}\n{}", device_ledger_text(&track.ledger, track.wall_s, style))
     };
     devices.map(table).collect()
 }

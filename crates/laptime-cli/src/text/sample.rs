@@ -24,6 +24,7 @@ pub(crate) fn nothing() -> Report {
         wall_s: 0.0123,
         ledger: vec![row("start_up", 0.0123, 1.0, 0), row("unaccounted", 0.0, 0.0, 0)],
         device_ledger: None,
+        devices: None,
         fits: Vec::new(),
         epochs: Vec::new(),
         stretches: Vec::new(),
@@ -297,6 +298,28 @@ pub(crate) fn odd() -> Report {
     report
 }
 
+/// A model of so many layers, the first one planted slow.
+pub(crate) fn with_layers(number: usize) -> Report {
+    let mut report = finished();
+    let layer = |at: usize| LayerSummary {
+        fit: 0,
+        name: if at == 1 { String::new() } else { format!("encoder.layers.{at}.self_attention.out_proj") },
+        kind: if at == 1 { "Transformer".to_owned() } else { "NonDynamicallyQuantizableLinear".to_owned() },
+        parameters: 1_050_624,
+        steps: 12,
+        calls: 1.0,
+        forward_s: 0.032 / (at + 1) as f64,
+        backward_s: (at != 1).then_some(0.064 / (at + 1) as f64),
+        device_forward_s: None,
+        device_backward_s: None,
+        share: 0.5_f64.powi(at as i32 + 1),
+        flops: (at != 1).then_some(2e9),
+        flops_per_s: (at != 1).then(|| 6.25e10 * (at + 1) as f64),
+    };
+    report.layers = Some((0..number).map(layer).collect());
+    report
+}
+
 /// Some tracks of one kind, alike.
 fn with_tracks(report: &mut Report, kind: TrackKind, number: u32, ledger: &[LedgerRow]) {
     let (wall_s, ledger) = (1.0, ledger.to_vec());
@@ -328,6 +351,7 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("two ranks", two_ranks()),
         ("two trainers", two_trainers()),
         ("workers", with_workers()),
+        ("layers", with_layers(30)),
         ("odd", odd()),
     ]
 }
@@ -398,6 +422,7 @@ fn fit(index: u32, rows: u64, epochs: u64) -> FitSummary {
             steady: Some(epoch_s * 0.98),
         },
         stages: BTreeMap::new(),
+        device_stages: None,
         warm_up_steps: Some(12),
         steady_steps: None,
         loss: Some(0.0123),
@@ -437,6 +462,7 @@ fn epoch(fit: u32, index: u32, steps: u64) -> EpochSummary {
         tokens: None,
         tokens_per_s: None,
         stages,
+        device_stages: None,
         ended_s: None,
         ended_unix_s: None,
         settled: true,
@@ -445,6 +471,62 @@ fn epoch(fit: u32, index: u32, steps: u64) -> EpochSummary {
         loss: Some(loss),
         metrics: [("validation_loss".to_owned(), Some(loss * 1.15))].into(),
     }
+}
+
+/// Two epochs on a GPU that had this to do in each, seconds, and what was concluded.
+pub(crate) fn on_gpu(epoch_rows: &[(&str, f64)], busy: Option<f64>, verdict: &str) -> Report {
+    let mut report = trained(2, 20);
+    let wall_s: f64 = epoch_rows.iter().map(|row| row.1).sum();
+    let rows: BTreeMap<String, f64> =
+        epoch_rows.iter().map(|(row, seconds)| ((*row).to_owned(), *seconds)).collect();
+    for epoch in &mut report.epochs {
+        let slower = wall_s / epoch.wall_s;
+        epoch.stages.values_mut().for_each(|seconds| *seconds *= slower);
+        (epoch.wall_s, epoch.evaluate_s) = (wall_s, 0.0);
+        epoch.device_stages = Some(rows.clone());
+        epoch.samples_per_s = Some(20.0 * 205.0 / wall_s);
+        epoch.metrics.clear();
+    }
+    settle(&mut report);
+    (report.run.name, report.run.engine) = ("train.py".to_owned(), None);
+    report.run.device = Some("cuda:0".to_owned());
+    report.fits[0].metric = None;
+    let idle = report.wall_s - 2.0 * wall_s;
+    let mut ledger: Vec<LedgerRow> =
+        epoch_rows.iter().map(|(row, s)| self::row(row, 2.0 * s, 2.0 * s / report.wall_s, 0)).collect();
+    match ledger.iter_mut().find(|row| row.stage == "idle_host") {
+        Some(row) => (row.seconds, row.share) = (row.seconds + idle, (row.seconds + idle) / report.wall_s),
+        None => ledger.push(row("idle_host", idle, idle / report.wall_s, 0)),
+    }
+    let device = ledger.iter().map(|row| DeviceRow {
+        device: "cuda:0".to_owned(),
+        row: row.stage.clone(),
+        seconds: row.seconds,
+        share: row.share,
+    });
+    report.device_ledger = Some(device.collect());
+    let (kind, name) = (TrackKind::Device, "cuda:0".to_owned());
+    report.tracks = vec![TrackSummary { kind, name, wall_s: report.wall_s, ledger }];
+    report.devices = Some(vec![DeviceSummary {
+        device: "cuda:0".to_owned(),
+        name: Some("NVIDIA H200".to_owned()),
+        memory_bytes: Some(139 << 30),
+        busy_share: busy,
+        steps_ahead: Some(4),
+        copy_s: 0.010,
+        exposed_copy_s: 0.002,
+        clock_mhz: Some(1_755.0),
+        highest_clock_mhz: Some(1_980.0),
+        power_w: Some(612.4),
+        power_limit_w: Some(700.0),
+        peak_celsius: Some(66.0),
+        ..DeviceSummary::default()
+    }]);
+    report.memory.peak_device_bytes = Some(31 << 30);
+    report.transfer.host_to_device_bytes = Some(3 << 30);
+    report.transfer.pageable_bytes = Some(1 << 30);
+    report.findings = vec![Finding { verdict: true, ..Finding::new("gpu_bound", verdict) }];
+    report
 }
 
 /// Adds imports before everything else.

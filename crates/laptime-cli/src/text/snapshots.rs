@@ -638,3 +638,112 @@ fn the_header_and_the_verdict_round_a_share_alike() {
     }
     assert!(first(&report).ends_with("preparing batches 80 %"), "{}", first(&report));
 }
+
+const GPU_BOUND: [(&str, f64); 7] = [
+    ("forward", 0.221),
+    ("backward", 0.506),
+    ("optimizer", 0.002),
+    ("copy", 0.001),
+    ("idle_data", 0.004),
+    ("idle_host", 0.002),
+    ("idle_sync", 0.001),
+];
+
+#[test]
+fn a_run_whose_gpu_is_the_limit() {
+    let verdict = "the GPU is the limit: it computes 99 % of each step (backward 69 %, forward 30 %); the host is 4 \
+                   steps ahead";
+    let report = sample::on_gpu(&GPU_BOUND, Some(0.989), verdict);
+    insta::assert_snapshot!(at_80(&report), @r"
+    train.py · finished · 2 epochs · 1.52 s
+    mlp · 100,000 rows · batch 32 · 769 parameters · lr 0.001 · optimizer adam
+    cuda:0 · device busy 99 % · NVIDIA H200 · 1 thread on 2 CPUs · 2026-03-01 10:15
+      UTC
+
+    epoch  wall = device fwd bwd opt | idle: data launch rest  samples/s    loss
+        1   737          221 506   2            4      2    2      5,563   0.410
+        2   737          221 506   2            4      2    2      5,563  0.0512
+    times in ms; 20 steps an epoch; rest: copy, sync, unexplained
+
+    stage              time    share                        spans     mean      p95
+    start-up        41.2 ms    2.7 %  █▎                        –        –        –
+    data wait       65.9 ms    4.3 %  █▉                       40  1.65 ms  1.98 ms
+    host to device  17.1 ms    1.1 %  ▌                        40   427 us   513 us
+    forward          378 ms   25.0 %  ███████████▏             40  9.46 ms  11.4 ms
+    loss            58.6 ms    3.9 %  █▊                       40  1.46 ms  1.76 ms
+    backward         683 ms   45.1 %  ████████████████████     40  17.1 ms  20.5 ms
+    optimizer        256 ms   16.9 %  ███████▌                 40  6.41 ms  7.69 ms
+    evaluate           0 s     0.0 %                            2     0 s      0 s
+    tear down        800 us    0.1 %  ▏                         –        –        –
+    unaccounted     14.3 ms    0.9 %  ▍                         –        –        –
+    ───────────────────────────────────────────────────────────────────────────────
+    total           1.52 s   100.0 %  = wall time
+
+    on cuda:0, NVIDIA H200
+    stage                time    share
+    forward            442 ms   29.2 %  ████████▊
+    backward          1.01 s    66.8 %  ████████████████████
+    optimizer         4.00 ms    0.3 %  ▏
+    copy              2.00 ms    0.1 %  ▏
+    idle: data late   8.00 ms    0.5 %  ▏
+    idle: host late   46.0 ms    3.0 %  ▉
+    idle: after wait  2.00 ms    0.1 %  ▏
+    ────────────────────────────────────────────────────────
+    total             1.52 s   100.0 %  = wall time
+
+    epoch time  mean 3.76 s   first 4.06 s   steady 3.68 s
+    step time   mean 1.21 ms   median 1.19 ms   p95 1.48 ms   26,446 samples/s
+    data        4.2 MiB an epoch to the model; 0 B read from storage; 3.0 GiB copied
+                to the device (33 % from pageable memory)
+    memory      peak 112 MiB; 31.0 GiB on the device
+    machine     1.02 of 2 CPUs busy
+    device      host 4 steps ahead; copies 10.0 ms, 2.00 ms of it while nothing was
+                computed; clock 1.75 of 1.98 GHz; 612 of 700 W; up to 66 C
+    laptime     its own cost 1.40 ms, 1.5 % of the time: 1.08 ms for 56,262 spans of
+                19.2 ns, 320 us to write the log
+
+    verdict: the GPU is the limit: it computes 99 % of each step (backward 69 %,
+      forward 30 %); the host is 4 steps ahead
+
+    run kept in .laptime/20260301T101500Z-3f9a2c71
+    next: `laptime report` shows this again, `laptime report --json` has all
+    ");
+    insta::assert_snapshot!(summary_text(&report, KEPT, &Style::default()), @r"
+    laptime  train.py  2 epochs  1.52 s   device busy 99 %   NVIDIA H200
+
+    epoch  wall = device fwd bwd opt | idle: data launch rest  samples/s    loss
+        1   737          221 506   2            4      2    2      5,563   0.410
+        2   737          221 506   2            4      2    2      5,563  0.0512
+    times in ms; 20 steps an epoch; rest: copy, sync, unexplained
+
+    verdict: the GPU is the limit: it computes 99 % of each step (backward 69 %,
+      forward 30 %); the host is 4 steps ahead
+    run kept in .laptime/20260301T101500Z-3f9a2c71   laptime report
+    ");
+}
+
+#[test]
+fn a_run_whose_launches_are_late() {
+    let rows = [
+        ("forward", 0.05),
+        ("backward", 0.09),
+        ("optimizer", 0.05),
+        ("idle_data", 0.05),
+        ("idle_host", 0.76),
+    ];
+    let verdict = "the host is the limit: the GPU idles 76 % of each step waiting for launches and computes 19 %; \
+                   torch.compile, CUDA graphs or larger batches";
+    let report = sample::on_gpu(&rows, Some(0.19), verdict);
+    insta::assert_snapshot!(summary_text(&report, KEPT, &Style::default()), @r"
+    laptime  train.py  2 epochs  2.04 s   device busy 19 %   NVIDIA H200
+
+    epoch  wall = device fwd  bwd  opt | idle: data launch rest  samples/s    loss
+        1  1.00         0.05 0.09 0.05         0.05   0.76 0.00      4,100   0.410
+        2  1.00         0.05 0.09 0.05         0.05   0.76 0.00      4,100  0.0512
+    times in s; 20 steps an epoch; rest: unexplained
+
+    verdict: the host is the limit: the GPU idles 76 % of each step waiting for
+      launches and computes 19 %; torch.compile, CUDA graphs or larger batches
+    run kept in .laptime/20260301T101500Z-3f9a2c71   laptime report
+    ");
+}

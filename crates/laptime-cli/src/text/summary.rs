@@ -9,7 +9,9 @@ use super::layers::layers_text;
 use super::ledger::ledger_text;
 use super::profile::profile_summary;
 use super::ranks::ranks_text;
-use super::report::{Excerpt, ended, explained, laps_done, not_kept, status_word, verdict, warnings, why};
+use super::report::{
+    Excerpt, device_busy, ended, explained, laps_done, not_kept, status_word, verdict, warnings, why,
+};
 use super::style::{Emphasis, Style};
 use super::units;
 use super::workers::loader_line;
@@ -46,7 +48,9 @@ fn title(report: &Report, style: &Style) -> String {
     words.extend((report.run.status != Status::Finished).then(|| status.to_owned()));
     words.extend((!report.fits.is_empty()).then(|| laps_done(report)));
     words.push(units::duration(report.wall_s));
-    let text = format!("{}{}", words.join("  "), late(report).unwrap_or_default());
+    let busy: String = device_busy(report).iter().map(|fact| format!("   {fact}")).collect();
+    let most = if busy.is_empty() { late(report).unwrap_or_default() } else { busy };
+    let text = format!("{}{most}", words.join("  "));
     let mut lines: Vec<String> =
         wrapped(&text, style.width, "", "  ").iter().map(|line| style.fitted(line)).collect();
     if let Some(first) = lines.first_mut()

@@ -14,6 +14,9 @@ pub(crate) fn warning_text(warning: &Warning) -> String {
             "{} dropped because the ring was full; times and shares are complete, p95 is not",
             was(*count, "span")
         ),
+        Warning::HostTimes { device } => {
+            format!("times are the host's; the device ({}) works on after them", shown(device))
+        }
         Warning::ClockStepped { seconds } => {
             format!("the wall clock was stepped by {}; durations are not affected", duration(*seconds))
         }

@@ -7,6 +7,12 @@ use super::units::{self, UNKNOWN};
 
 /// A stage as it is said in full: `data wait`. Names of users' own stages stay as they are.
 pub(crate) fn stage_name(stage: &str) -> String {
+    match stage {
+        "idle_data" => return "idle: data late".to_owned(),
+        "idle_host" => return "idle: host late".to_owned(),
+        "idle_sync" => return "idle: after wait".to_owned(),
+        _ => {}
+    }
     match StageId::built_in(stage) {
         Some(StageId::OTHER) => "other stages".to_owned(),
         Some(StageId::START_UP) => "start-up".to_owned(),
@@ -30,6 +36,10 @@ pub(crate) fn stage_column(stage: &str) -> String {
         "garbage_collection" => "gc",
         "callbacks" => "calls",
         "after_update" => "after",
+        "device_wait" => "wait",
+        "idle_data" => "data",
+        "idle_host" => "launch",
+        "idle_sync" => "sync",
         other => return stage_name(other),
     };
     short.to_owned()

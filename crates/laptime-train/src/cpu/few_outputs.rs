@@ -19,6 +19,9 @@ const FEW_INPUTS: usize = 4;
 /// Outputs that are computed together, so that the inputs are read as many times less often.
 const OUTPUTS: usize = 5;
 
+/// Sums at a time, as many as a vector has lanes.
+const LANES: usize = 16;
+
 /// The most outputs that are few.
 const MOST_OUTPUTS: usize = 16;
 
@@ -65,10 +68,7 @@ impl FewOutputs {
         gradients: &mut [F],
         input_gradients: Option<&mut [F]>,
     ) {
-        let of_bias = &mut gradients[self.bias.clone()];
-        for row in output_gradients.chunks_exact(self.outputs) {
-            of_bias.iter_mut().zip(row).for_each(|(sum, gradient)| *sum += *gradient);
-        }
+        sum_rows(self.isa, output_gradients, &mut gradients[self.bias.clone()]);
         let (weight, of_weight) = (&parameters[self.weight.clone()], &mut gradients[self.weight.clone()]);
         let of_inputs = input_gradients.unwrap_or(&mut []);
         backward(self.isa, weight, self.outputs, input, output_gradients, of_weight, of_inputs);
@@ -78,6 +78,12 @@ impl FewOutputs {
 vectorised! {
     fn forward<F, I>(weight: &[F], bias: &[F], input: &[F], output: &mut [F]) {
         let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
+        if let ([weight], [bias]) = (weight, bias) {
+            for (answer, value) in output.iter_mut().zip(input) {
+                *answer = I::multiply_add(*value, *weight, *bias).stored();
+            }
+            return;
+        }
         if inputs < FEW_INPUTS {
             for (row, answers) in input.chunks_exact(inputs).zip(output.chunks_exact_mut(outputs)) {
                 for (answer, (weight, bias)) in answers.iter_mut().zip(weight.chunks_exact(inputs).zip(bias)) {
@@ -171,10 +177,47 @@ fn dot<F: Float, I: Instructions, const R: usize, const O: usize>(
 }
 
 vectorised! {
+    /// Adds rows to their sums.
+    fn sum_rows<F, I>(rows: &[F], sums: &mut [F]) {
+        if let [sum] = sums {
+            *sum += total::<F>(rows, |value, _| value);
+            return;
+        }
+        for row in rows.chunks_exact(sums.len()) {
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += *value);
+        }
+    }
+}
+
+/// A sum in as many parts as a vector has lanes: one after the other, each addition would wait for the one before.
+#[inline(always)]
+fn total<F: Float>(rows: &[F], term: impl Fn(F, usize) -> F) -> F {
+    let mut sums = [F::ZERO; LANES];
+    let (whole, left) = rows.as_chunks::<LANES>();
+    for (at, values) in whole.iter().enumerate() {
+        for lane in 0..LANES {
+            sums[lane] += term(values[lane], at * LANES + lane);
+        }
+    }
+    for (lane, value) in left.iter().enumerate() {
+        sums[lane] += term(*value, rows.len() - left.len() + lane);
+    }
+    let mut sum = F::ZERO;
+    for part in sums {
+        sum += part;
+    }
+    sum
+}
+
+vectorised! {
     /// Adds the gradients of the weights, and writes those of the inputs unless there is no room for them.
     fn backward<F, I>(weight: &[F], outputs: usize, input: &[F], gradients: &[F], sums: &mut [F], to: &mut [F]) {
         let inputs = weight.len() / outputs;
         let rows = gradients.len() / outputs;
+        if let ([sum], true) = (&mut *sums, to.is_empty()) {
+            *sum += total::<F>(gradients, |gradient, row| gradient * input[row]);
+            return;
+        }
         if inputs < FEW_INPUTS && to.is_empty() {
             for (row, gradients) in input.chunks_exact(inputs).zip(gradients.chunks_exact(outputs)) {
                 for (sums, gradient) in sums.chunks_exact_mut(inputs).zip(gradients) {

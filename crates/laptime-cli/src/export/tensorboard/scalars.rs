@@ -38,8 +38,10 @@ pub(super) fn scalars(epoch: &EpochSummary) -> Vec<Scalar> {
     ];
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let stages = epoch.stages.iter().map(|(stage, seconds)| (format!("stage/{stage}_s"), *seconds / times));
+    let device = epoch.device_stages.iter().flatten();
+    let device = device.map(|(row, seconds)| (format!("device/{row}_s"), *seconds / times));
     let scalar = |(name, value): (String, f64)| Scalar { tag: format!("laptime/{name}"), value };
-    known.chain(stages).filter(|(_, value)| value.is_finite()).map(scalar).collect()
+    known.chain(stages).chain(device).filter(|(_, value)| value.is_finite()).map(scalar).collect()
 }
 
 /// What a tag means, for the reader of a chart.
@@ -55,6 +57,9 @@ pub(super) fn description(tag: &str) -> &'static str {
             "Time to the end of the planned epochs, as predicted at the end of the pass, seconds."
         }
         "loss" => "Mean training loss of the epoch.",
+        tag if tag.starts_with("device/") => {
+            "Time of this row of the device within the pass, or a mean step, seconds; the rows add up to its time."
+        }
         _ => {
             "Time of this stage alone within the pass, or a mean step, seconds; the stages add up to its time."
         }
@@ -103,6 +108,15 @@ mod tests {
         assert_eq!(value(&scalars, "laptime/stage/forward_s"), Some(stretch.stages["forward"] / 1000.0));
         assert_eq!(value(&scalars, "laptime/tokens_per_s"), stretch.tokens_per_s);
         assert_eq!(value(&scalars, "laptime/epoch_time_s"), None);
+    }
+
+    #[test]
+    fn the_rows_of_a_device_stand_beside_the_stages_of_the_host() {
+        let epoch = sample::on_gpu(&[("forward", 0.2), ("idle_host", 0.1)], Some(0.67), "").epochs[0].clone();
+        let scalars = scalars(&epoch);
+        assert_eq!(value(&scalars, "laptime/device/forward_s"), Some(0.2));
+        assert_eq!(value(&scalars, "laptime/device/idle_host_s"), Some(0.1));
+        assert_eq!(value(&scalars, "laptime/stage/forward_s"), Some(epoch.stages["forward"]));
     }
 
     #[test]
