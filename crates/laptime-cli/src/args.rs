@@ -1,6 +1,7 @@
 //! Every command and option of `laptime`, with its help.
 
 mod axis;
+mod compare;
 mod data;
 mod decimal;
 mod export;
@@ -19,6 +20,7 @@ use laptime_launch::runs_folder;
 use crate::screen::ColorChoice;
 
 pub(crate) use axis::is_name;
+pub(crate) use compare::CompareArgs;
 pub(crate) use data::DataArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use refusal::{Stop, unknown_model};
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Data(DataArgs),
     /// Show the report of a run or a sweep
     Report(ReportArgs),
+    /// Say whether one run is faster than another, and what changed
+    Compare(CompareArgs),
     /// List or remove the runs that are kept
     Runs(RunsArgs),
 }

@@ -11,6 +11,9 @@ pub(crate) const EXIT_FAILED: u8 = 1;
 /// Exit code of a command that was typed wrong; nothing was written.
 pub(crate) const EXIT_USAGE: u8 = 2;
 
+/// Exit code of a condition that was asked for and is not met.
+pub(crate) const EXIT_NOT_MET: u8 = 3;
+
 /// An error with everything the user needs to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {

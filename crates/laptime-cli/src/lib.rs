@@ -32,6 +32,8 @@ enum Ending {
     Done,
     /// Stopped by Ctrl-C or a request to end, after what was done so far was shown.
     Interrupted,
+    /// A condition that was asked for is not met; what was found was shown.
+    NotMet,
     /// A command was run that ended so; laptime ends like it.
     Like(Ended),
 }
@@ -54,6 +56,7 @@ pub fn exit_code_of(began: &ProgramStart, command_line: impl IntoIterator<Item =
         Ok(Ending::Done) => 0,
         // What a shell reports for a command that Ctrl-C ended.
         Ok(Ending::Interrupted) => 130,
+        Ok(Ending::NotMet) => failure::EXIT_NOT_MET,
         Ok(Ending::Like(ended)) => end_like(ended),
         Err(failure) => {
             screen.error(&failure);
@@ -70,6 +73,7 @@ fn dispatch(began: &ProgramStart, args: &Args, screen: &Screen) -> Result<Ending
         Command::Sweep(sweep) => command::sweep::run(sweep, screen),
         Command::Data(data) => command::data::run(data, screen),
         Command::Report(report) => command::report::run(report, screen),
+        Command::Compare(compare) => command::compare::run(compare, screen),
         Command::Runs(runs) => command::runs::run(runs, screen),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use laptime_analyse::compare::ComparedRun;
 use laptime_analyse::{Digest, EpochSummary, ProfileStacks, Report};
 use laptime_core::RunMeta;
 use laptime_record::Finished;
@@ -64,6 +65,13 @@ impl Study {
             profiles.poll(&mut |profile, record| digest.take_profile(profile, &record))?;
         }
         Ok(digest.report())
+    }
+
+    /// Reads what is new and gives the run as it is compared with others.
+    pub(crate) fn compared_run(&mut self) -> Result<ComparedRun, StoreError> {
+        let Self { reader, digest, logs, .. } = self;
+        reader.poll(&mut |log, record| digest.take_from(log_number(logs, log), &record))?;
+        Ok(digest.compared_run())
     }
 
     /// Gives every epoch of the newest report, which has these laps, by reading the run once more.

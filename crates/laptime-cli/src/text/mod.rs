@@ -1,6 +1,9 @@
 //! From findings to the terminal: pure functions that return text, never print it.
 
 mod bar;
+mod compare;
+#[cfg(test)]
+mod compare_snapshots;
 mod dataset;
 #[cfg(test)]
 mod dataset_snapshots;
@@ -38,6 +41,7 @@ mod wrap;
 use laptime_core::units;
 
 pub(crate) use crate::one_line::shown;
+pub(crate) use compare::compare_text;
 pub(crate) use dataset::dataset_text;
 pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;

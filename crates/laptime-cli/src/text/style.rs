@@ -85,6 +85,7 @@ fn ascii(letter: char) -> char {
         '×' => 'x',
         '±' => '~',
         '…' => '~',
+        '→' => '>',
         other => other,
     }
 }

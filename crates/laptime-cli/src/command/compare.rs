@@ -1,0 +1,84 @@
+//! `laptime compare`: whether the runs of one side are faster than those of another.
+
+use laptime_analyse::compare::{ComparedRun, compare};
+use laptime_store::{Catalogue, RunEntry, Selected, StoreError, salvage_rings};
+
+use super::report::refused;
+use crate::Ending;
+use crate::args::CompareArgs;
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::study::Study;
+use crate::text::compare_text;
+
+/// The word that stands for the latest run, unless a run is called so.
+const LATEST: &str = "latest";
+
+pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Ending, Failure> {
+    salvage_rings();
+    let catalogue = Catalogue::at(args.place.folder());
+    let (a, b) = (found(&catalogue, &args.a)?, found(&catalogue, &args.b)?);
+    refuse_twice(&a, &b)?;
+    let (name_a, name_b) = names((&args.a, &a), (&args.b, &b));
+    let comparison = compare((&name_a, &read(&a)?), (&name_b, &read(&b)?), &args.asked());
+    if args.json {
+        screen.show_json(&comparison)?;
+    } else {
+        screen.show(compare_text(&comparison, &screen.style).trim_end());
+    }
+    let met = comparison.gate.is_none_or(|gate| gate.met);
+    Ok(if met { Ending::Done } else { Ending::NotMet })
+}
+
+/// The runs of a side.
+fn found(catalogue: &Catalogue, side: &str) -> Result<Vec<RunEntry>, Failure> {
+    let one = |wanted: &str| {
+        let entry = match catalogue.find(Selected::Named(wanted)) {
+            Err(StoreError::UnknownRun { .. }) if wanted == LATEST => catalogue.find(Selected::Latest),
+            found => found,
+        };
+        entry.map_err(|error| refused(format!("could not compare `{wanted}`"), &error))
+    };
+    side.split(',').map(|wanted| one(wanted.trim())).collect()
+}
+
+/// A run that is compared with itself says nothing, and one that counts twice hides the noise.
+fn refuse_twice(a: &[RunEntry], b: &[RunEntry]) -> Result<(), Failure> {
+    let all: Vec<&String> = a.iter().chain(b).map(|entry| &entry.meta.id).collect();
+    let twice = all.iter().enumerate().find(|(at, id)| all[..*at].contains(id));
+    let Some((at, id)) = twice else { return Ok(()) };
+    let within = at < a.len() || a.iter().all(|entry| entry.meta.id != **id);
+    let because = match within {
+        true => format!("run {id} is named twice"),
+        false => format!("both sides are run {id}"),
+    };
+    Err(Failure::usage("could not compare a run with itself")
+        .because(because)
+        .hint("`laptime runs` lists them"))
+}
+
+fn read(side: &[RunEntry]) -> Result<Vec<ComparedRun>, Failure> {
+    let one = |entry: &RunEntry| {
+        let read = Study::open(&entry.path).and_then(|study| study.without_profile().compared_run());
+        read.map_err(|error| refused(format!("could not compare run {}", entry.meta.id), &error))
+    };
+    side.iter().map(one).collect()
+}
+
+/// What the sides are shown by: the word that was typed where it is a name, else the short part of the id; `A` and
+/// `B` where those are the same or there are several.
+fn names(a: (&str, &[RunEntry]), b: (&str, &[RunEntry])) -> (String, String) {
+    let name = |(typed, runs): (&str, &[RunEntry])| -> Option<String> {
+        let first = runs.first()?;
+        let one_name = runs.iter().all(|run| run.meta.name == first.meta.name);
+        if runs.len() > 1 {
+            return Some(first.meta.name.clone()).filter(|name| one_name && !name.is_empty());
+        }
+        let id = first.meta.id.rsplit('-').next().unwrap_or(&first.meta.id);
+        Some(if typed == first.meta.name || typed == LATEST { typed.to_owned() } else { id.to_owned() })
+    };
+    match (name(a), name(b)) {
+        (Some(a), Some(b)) if a != b => (a, b),
+        _ => ("A".to_owned(), "B".to_owned()),
+    }
+}

@@ -1,0 +1,374 @@
+//! A comparison as text: the answer, what changed, the stages, what to bear in mind, what to type next.
+
+use laptime_analyse::Estimate;
+use laptime_analyse::compare::{
+    Answer, Cause, Change, ChangeKind, Check, Comparison, More, Outcome, SideSummary, StageChange, Timed,
+};
+use laptime_core::Status;
+
+use super::report::{ended, explained, status_word};
+use super::shown;
+use super::style::{Emphasis, Style};
+use super::table::{Align, Cell, Column, Table};
+use super::units::{self, UNKNOWN};
+use super::words::stage_name;
+use super::wrap::shortened;
+
+/// Letters a side's name may take.
+const NAME: usize = 16;
+/// Letters a value that changed may take.
+const VALUE: usize = 28;
+/// Stages that are named in the answer, and rows of a table.
+const MOST_NAMED: usize = 3;
+const MOST_STAGES: usize = 10;
+/// Stages below this share on both sides are no row of their own.
+const WORTH_A_ROW: f64 = 0.005;
+/// Changes that are listed; JSON has all.
+const MOST_CHANGES: usize = 12;
+
+/// The comparison, its tables apart by an empty line.
+pub(crate) fn compare_text(comparison: &Comparison, style: &Style) -> String {
+    let head = [
+        answer(comparison, style),
+        gate(comparison, style),
+        ended(&explained(&changed(comparison), style, Emphasis::Plain)),
+        training(comparison).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
+    ];
+    let device = comparison.device_stages.as_deref().unwrap_or_default();
+    let sections = [
+        head.concat(),
+        stages("stage of a step", &comparison.stages, comparison, style),
+        stages("on the device", device, comparison, style),
+        apart(comparison, style),
+        notes(comparison, style),
+    ];
+    sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn name(side: &SideSummary) -> String {
+    shortened(&shown(&side.name), NAME)
+}
+
+/// `after is 1.71× faster (95 %: 1.66–1.76)    data wait 61 % → 4 %; the rest unchanged`
+fn answer(comparison: &Comparison, style: &Style) -> String {
+    let (sentence, paint) = sentence(comparison);
+    let mut lines = explained(&sentence, style, paint);
+    let decided = !matches!(comparison.because, Some(Cause::DifferentMachines | Cause::TooFewSteps));
+    let Some(stages) = stages_named(comparison).filter(|_| decided) else { return ended(&lines) };
+    let room = style.width.saturating_sub(sentence.chars().count() + 4);
+    match lines.first_mut() {
+        Some(line) if stages.chars().count() <= room => {
+            line.push_str("    ");
+            line.push_str(&style.fitted(&stages));
+        }
+        _ => lines.extend(explained(&stages, style, Emphasis::Plain).iter().map(|line| format!("  {line}"))),
+    }
+    ended(&lines)
+}
+
+fn sentence(comparison: &Comparison) -> (String, Emphasis) {
+    let (a, b) = (name(&comparison.a), name(&comparison.b));
+    let ratio = comparison.ratio;
+    let unclear = |why: String| (format!("cannot tell whether {b} is faster: {why}"), Emphasis::Notice);
+    match (comparison.verdict, comparison.because) {
+        (Answer::Faster, _) => {
+            let speed = ratio.map(inverted).map_or_else(String::new, |ratio| times(&ratio, "faster"));
+            (format!("{b} is {speed}{}", of_what(comparison)), Emphasis::Good)
+        }
+        (Answer::Slower, _) => {
+            let speed = ratio.map_or_else(String::new, |ratio| times(&ratio, "slower"));
+            (format!("{b} is {speed}{}", of_what(comparison)), Emphasis::Bad)
+        }
+        (Answer::Same, _) => {
+            let within = units::percent(comparison.same_within);
+            let ratio = ratio.map_or_else(String::new, |ratio| close(&ratio));
+            (format!("{b} takes the same time as {a} within {within}: {ratio}"), Emphasis::Bold)
+        }
+        (Answer::NotSameTraining, _) => {
+            (format!("{b} is not the same training as {a}: {}", differences(comparison)), Emphasis::Bad)
+        }
+        (_, Some(Cause::DifferentMachines)) => {
+            let machine = comparison.environment.iter().filter(|change| change.kind == ChangeKind::Machine);
+            let what = machine.map(change_text).collect::<Vec<_>>().join(", ");
+            unclear(format!("different machines ({what})"))
+        }
+        (_, Some(Cause::TooFewSteps)) => {
+            let fewest = |side: &SideSummary| side.runs.iter().map(|run| run.steps).min().unwrap_or(0);
+            let steps = |side: &SideSummary| units::counted(fewest(side), "step");
+            unclear(format!("too few steps ({a} {}, {b} {})", steps(&comparison.a), steps(&comparison.b)))
+        }
+        (_, Some(Cause::OneRunASide)) => {
+            unclear("no steps were recorded, and one run a side says nothing of their noise".to_owned())
+        }
+        (_, Some(Cause::NothingInCommon)) => unclear("the runs recorded nothing in common".to_owned()),
+        (_, Some(Cause::Noise) | None) => {
+            let ratio = ratio.map_or_else(|| UNKNOWN.to_owned(), |ratio| close(&ratio));
+            unclear(format!("it takes {ratio} of the time of {a}"))
+        }
+    }
+}
+
+/// What the times are of, where they are not of steps.
+fn of_what(comparison: &Comparison) -> &'static str {
+    match comparison.timed {
+        Some(Timed::Fit) => " as a training",
+        Some(Timed::Run) => " as a whole command",
+        _ => "",
+    }
+}
+
+fn inverted(ratio: Estimate) -> Estimate {
+    Estimate { mean: 1.0 / ratio.mean, low: 1.0 / ratio.high, high: 1.0 / ratio.low, ..ratio }
+}
+
+/// `1.71× faster (95 %: 1.66–1.76)`
+fn times(ratio: &Estimate, what: &str) -> String {
+    let [mean, low, high] = [ratio.mean, ratio.low, ratio.high].map(units::three_digits);
+    format!("{mean}× {what} ({}: {low}–{high})", units::percent(ratio.level))
+}
+
+/// A ratio near 1, with three decimals: `1.003 (95 %: 0.996–1.010)`.
+fn close(ratio: &Estimate) -> String {
+    let [mean, low, high] = [ratio.mean, ratio.low, ratio.high].map(|value| units::fixed(value, 3));
+    format!("{mean} ({}: {low}–{high})", units::percent(ratio.level))
+}
+
+/// `data wait 61 % → 4 %; the rest unchanged`; `None` without stages.
+fn stages_named(comparison: &Comparison) -> Option<String> {
+    if comparison.stages.is_empty() {
+        return None;
+    }
+    let changed: Vec<&StageChange> = comparison.stages.iter().filter(|stage| stage.changed).collect();
+    let share = |stage: &&&StageChange| {
+        let (a, b) = (units::percent(stage.a_share), units::percent(stage.b_share));
+        format!("{} {a} → {b}", stage_name(&stage.stage))
+    };
+    let named = changed.iter().take(MOST_NAMED).map(|stage| share(&stage)).collect::<Vec<_>>();
+    match (changed.len(), comparison.verdict) {
+        (0, Answer::Faster | Answer::Slower) => Some("all stages alike".to_owned()),
+        (0, _) => Some("no stage changed beyond noise".to_owned()),
+        (1..=MOST_NAMED, _) if changed.len() < comparison.stages.len() => {
+            Some(format!("{}; the rest unchanged", named.join(", ")))
+        }
+        (1..=MOST_NAMED, _) => Some(named.join(", ")),
+        _ => Some(format!("{} and {} more", named.join(", "), changed.len() - MOST_NAMED)),
+    }
+}
+
+/// `changed: num_workers 0 → 6 · torch 2.14 → 2.15 (environment)`
+fn changed(comparison: &Comparison) -> String {
+    let named_before = |change: &&Change| {
+        let differs = |check: &Check| check.what == change.what && check.outcome == Outcome::Differ;
+        !comparison.training.iter().any(differs)
+    };
+    let all: Vec<String> = comparison.environment.iter().filter(named_before).map(marked).collect();
+    if all.is_empty() {
+        return "changed: nothing that was recorded".to_owned();
+    }
+    let more = all.len().saturating_sub(MOST_CHANGES);
+    let more = if more > 0 { format!(" · and {more} more (--json has all)") } else { String::new() };
+    format!("changed: {}{more}", all.into_iter().take(MOST_CHANGES).collect::<Vec<_>>().join(" · "))
+}
+
+fn marked(change: &Change) -> String {
+    let kind = match change.kind {
+        ChangeKind::Configuration => "",
+        ChangeKind::Environment => " (environment)",
+        ChangeKind::Machine => " (machine)",
+    };
+    format!("{}{kind}", change_text(change))
+}
+
+fn change_text(change: &Change) -> String {
+    let value = |value: &Option<String>| {
+        value.as_deref().map_or_else(|| UNKNOWN.to_owned(), |value| shortened(&shown(value), VALUE))
+    };
+    format!("{} {} → {}", shown(&change.what), value(&change.a), value(&change.b))
+}
+
+fn differences(comparison: &Comparison) -> String {
+    let differing = comparison.training.iter().filter(|check| check.outcome == Outcome::Differ);
+    let text = differing.map(|check| {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+        let (a, b) = (value(&check.a), value(&check.b));
+        match (check.what, check.apart) {
+            ("loss curve", Some(apart)) => {
+                let more = if apart.mean > 0.0 { "higher" } else { "lower" };
+                format!("loss {a} → {b} at equal steps, {} {more}", units::percent(apart.mean.abs()))
+            }
+            (what, _) => format!("{what} {a} → {b}"),
+        }
+    });
+    text.collect::<Vec<_>>().join("; ")
+}
+
+/// `same training: samples an epoch, parameters and loss curve agree; batch unknown`
+fn training(comparison: &Comparison) -> Option<String> {
+    let of = |outcome: Outcome| -> Vec<&str> {
+        let checks = comparison.training.iter().filter(|check| check.outcome == outcome);
+        // Tokens that neither side counts are no gap.
+        checks
+            .filter(|check| outcome != Outcome::Unknown || !check.what.ends_with("a step"))
+            .map(|check| check.what)
+            .collect()
+    };
+    let (agree, unknown) = (of(Outcome::Agree), of(Outcome::Unknown));
+    let unknown =
+        if unknown.is_empty() { String::new() } else { format!("; unknown: {}", unknown.join(", ")) };
+    match comparison.same_training {
+        Some(true) => Some(format!("same training: {} agree{unknown}", listed(&agree))),
+        Some(false) if agree.is_empty() => None,
+        Some(false) => Some(format!("the same: {}{unknown}", listed(&agree))),
+        None => Some("whether it is the same training is not known".to_owned()),
+    }
+}
+
+fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+fn gate(comparison: &Comparison, style: &Style) -> String {
+    let Some(gate) = comparison.gate else { return String::new() };
+    let limit = units::percent(gate.fail_if_slower);
+    let (text, paint) = match (gate.met, comparison.verdict) {
+        (true, Answer::CannotTell) => {
+            (format!("passed: not shown to be slower by more than {limit}"), Emphasis::Notice)
+        }
+        (true, _) => (format!("passed: not slower by more than {limit}"), Emphasis::Good),
+        (false, Answer::Slower) => (format!("failed: slower by more than {limit}"), Emphasis::Bad),
+        (false, _) => (format!("failed: not comparable, so not known to be within {limit}"), Emphasis::Bad),
+    };
+    ended(&explained(&text, style, paint))
+}
+
+/// The stages of a step on both sides, and the step itself.
+fn stages(title: &str, rows: &[StageChange], comparison: &Comparison, style: &Style) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(vec![
+        Column::new(title, Align::Left).shrinks_to(10),
+        Column::new(name(&comparison.a), Align::Unit).gap(3),
+        Column::new("", Align::Right).importance(2),
+        Column::new(name(&comparison.b), Align::Unit).gap(3),
+        Column::new("", Align::Right).importance(2),
+        Column::new("ratio", Align::Right).gap(3),
+        Column::new("95 %", Align::Right).importance(1),
+    ]);
+    let worth = |row: &&StageChange| row.a_share.max(row.b_share) >= WORTH_A_ROW;
+    let shown_rows: Vec<&StageChange> = rows.iter().filter(worth).take(MOST_STAGES).collect();
+    for row in &shown_rows {
+        table.row(stage_cells(row));
+    }
+    let left_out = rows.len() - shown_rows.len();
+    if left_out > 0 {
+        let text = format!("and {} (--json has all)", units::counted(left_out as u64, "smaller stage"));
+        table.line(text, Emphasis::Dim);
+    }
+    table.drawn(style)
+}
+
+fn stage_cells(row: &StageChange) -> Vec<Cell> {
+    let paint = if row.changed { Emphasis::Bold } else { Emphasis::Plain };
+    let ratio = if row.a_s > 0.0 && row.b_s > 0.0 {
+        units::three_digits(row.b_s / row.a_s)
+    } else {
+        UNKNOWN.to_owned()
+    };
+    let interval = units::or_unknown(row.ratio, |ratio| {
+        format!("{}–{}", units::three_digits(ratio.low), units::three_digits(ratio.high))
+    });
+    vec![
+        Cell::painted(stage_name(&row.stage), paint),
+        units::duration(row.a_s).into(),
+        units::percent_in_column(row.a_share).into(),
+        units::duration(row.b_s).into(),
+        units::percent_in_column(row.b_share).into(),
+        ratio.into(),
+        interval.into(),
+    ]
+}
+
+/// The step, each fit, and what is no part of steady steps.
+fn apart(comparison: &Comparison, style: &Style) -> String {
+    let pair = |a: f64, b: f64| format!("{} → {}", units::duration(a), units::duration(b));
+    let mut lines = Vec::new();
+    if let (Some(a), Some(b)) = (comparison.a_s, comparison.b_s) {
+        let what = match comparison.timed {
+            Some(Timed::Fit) => "training",
+            Some(Timed::Run) => "whole command",
+            _ => "step after warm-up",
+        };
+        lines.push(format!("{what} {}", pair(a, b)));
+    }
+    for fit in &comparison.fits {
+        let ratio = fit.ratio.map(|ratio| format!(", ratio {}", close(&ratio))).unwrap_or_default();
+        lines.push(format!("fit {} {} {}{ratio}", fit.index + 1, shown(&fit.label), pair(fit.a_s, fit.b_s)));
+    }
+    let parts = comparison.apart.iter().filter(|part| part.a_s.max(part.b_s) > 0.0);
+    let parts: Vec<String> =
+        parts.map(|part| format!("{} {}", part.what, pair(part.a_s, part.b_s))).collect();
+    if !parts.is_empty() {
+        lines.push(format!("apart from that: {}", parts.join(" · ")));
+    }
+    lines.iter().map(|line| ended(&explained(line, style, Emphasis::Plain))).collect()
+}
+
+/// What to bear in mind, and what to type next.
+fn notes(comparison: &Comparison, style: &Style) -> String {
+    let mut lines = Vec::new();
+    for run in comparison.a.runs.iter().chain(&comparison.b.runs) {
+        let run_name = format!("{} ({})", shown(&run.name), short_id(&run.id));
+        if run.status != Status::Finished {
+            let status = status_word(run.status).0;
+            lines
+                .push((format!("note: {run_name} is {status}: compared as far as it got"), Emphasis::Notice));
+        }
+        if run.settled == Some(false) {
+            let text = format!("note: steps of {run_name} never settle; all of them are compared");
+            lines.push((text, Emphasis::Notice));
+        }
+    }
+    let alone = comparison.a.runs.len() + comparison.b.runs.len() == 2;
+    if alone && comparison.ratio.is_some() {
+        let text = "note: one run a side: what changed on the machine between them cannot be seen; the interval \
+                    allows for what is usual on a quiet one, and for slow changes within the runs";
+        lines.push((text.to_owned(), Emphasis::Dim));
+    }
+    lines.push((format!("next: {}", next(comparison)), Emphasis::Dim));
+    lines.iter().map(|(text, paint)| ended(&explained(text, style, *paint))).collect()
+}
+
+fn short_id(id: &str) -> String {
+    shown(id.rsplit('-').next().unwrap_or(id))
+}
+
+fn next(comparison: &Comparison) -> String {
+    let ids =
+        |side: &SideSummary| side.runs.iter().map(|run| short_id(&run.id)).collect::<Vec<_>>().join(",");
+    let (a, b) = (ids(&comparison.a), ids(&comparison.b));
+    let again = format!("`laptime compare {a},RUN {b},RUN`");
+    match (comparison.verdict, comparison.because, comparison.more) {
+        (Answer::NotSameTraining, ..) => {
+            "train the same samples, batch and model on both sides; `laptime runs` lists all".to_owned()
+        }
+        (_, Some(Cause::DifferentMachines), _) => {
+            "run both on one machine; that reference models are timed on both, to tell the machines apart, is not \
+             there yet"
+                .to_owned()
+        }
+        (_, Some(Cause::NothingInCommon), _) => format!("`laptime report {b}` shows what was recorded"),
+        (_, _, Some(More::Steps(steps))) => {
+            format!("about {} a side would tell", units::counted(steps, "more step"))
+        }
+        (_, _, Some(More::Runs(runs))) => {
+            format!("about {} a side would tell: {again}", units::counted(runs, "more run"))
+        }
+        (Answer::CannotTell, ..) => "the difference is too small for the noise of this machine".to_owned(),
+        _ => format!("`laptime report {}` shows where its time goes", b.split(',').next().unwrap_or(&b)),
+    }
+}
