@@ -287,3 +287,22 @@ fn a_gate_fails_by_more_than_its_limit_and_not_by_noise() {
     assert!(!met(&Made { parameters: 2, ..PLAIN }, 0.05));
     assert!(!met(&Made { cpu: "another CPU", ..PLAIN }, 0.05));
 }
+
+#[test]
+fn a_run_that_others_disturbed_more_is_not_called_slower_for_it() {
+    let of = |pressure: f64| {
+        let mut slower = made(&Made { step_ns: 1.5e6, ..PLAIN }, 2);
+        slower.report.machine.cpu_pressure = Some(pressure);
+        let mut quiet = made(&PLAIN, 1);
+        quiet.report.machine.cpu_pressure = Some(0.05);
+        compared(&[quiet], &[slower]).verdict
+    };
+    assert_eq!((of(0.05), of(0.8)), (Answer::Slower, Answer::CannotTell));
+}
+
+#[test]
+fn a_loss_that_parts_slowly_is_another_training() {
+    let slow = Made { final_loss: 1.2, loss_noise: 0.05, ..PLAIN };
+    let comparison = compared(&[made(&PLAIN, 1)], &[made(&slow, 2)]);
+    assert_eq!(comparison.verdict, Answer::NotSameTraining);
+}

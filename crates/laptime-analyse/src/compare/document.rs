@@ -131,6 +131,8 @@ pub struct RunRef {
     pub steps: u64,
     /// Steps of warm-up that were left out.
     pub warm_up_steps: u64,
+    /// Share of the CPUs that other programs kept busy, else of the time in which some task waited for one, 0 to 1.
+    pub contention: Option<f64>,
     /// Whether its steps settle; absent with too few of them.
     pub settled: Option<bool>,
 }

@@ -138,17 +138,16 @@ fn command(a: &Side<'_>, b: &Side<'_>) -> Option<Change> {
     if first == second {
         return None;
     }
-    let only = |commands: &BTreeSet<Vec<String>>| commands.first().filter(|_| commands.len() == 1).cloned();
-    let (a, b) = match (only(&first), only(&second)) {
-        (Some(one), Some(other)) => differing_words(&one, &other),
-        _ => (joined(&first), joined(&second)),
+    let all: Vec<&Vec<String>> = first.iter().chain(&second).collect();
+    let (begin, end) = alike(&all);
+    let joined = |commands: &BTreeSet<Vec<String>>| {
+        let rest: BTreeSet<String> =
+            commands.iter().map(|words| words[begin..words.len() - end].join(" ")).collect();
+        rest.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" or ")
     };
+    let (a, b) = (joined(&first), joined(&second));
     let known = |words: String| Some(words).filter(|words| !words.is_empty());
     Some(Change { what: "command".into(), a: known(a), b: known(b), kind: ChangeKind::Configuration })
-}
-
-fn joined(commands: &BTreeSet<Vec<String>>) -> String {
-    commands.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join(" or ")
 }
 
 /// The command without what it is called.
@@ -165,18 +164,21 @@ fn told(command: &[String]) -> Vec<String> {
     words
 }
 
-/// What is left of both without the words that they begin and end with alike; an option stays with its value.
-fn differing_words(a: &[String], b: &[String]) -> (String, String) {
-    let shorter = a.len().min(b.len());
-    let mut begin = (0..shorter).take_while(|at| a[*at] == b[*at]).count();
+/// How many words all commands begin and end with alike; an option stays with its value.
+fn alike(commands: &[&Vec<String>]) -> (usize, usize) {
+    let shortest = commands.iter().map(|words| words.len()).min().unwrap_or(0);
+    let one = |of: &dyn Fn(&[String]) -> Option<String>| {
+        commands.windows(2).all(|pair| of(pair[0]).is_some() && of(pair[0]) == of(pair[1]))
+    };
+    let mut begin = (0..shortest).take_while(|at| one(&|words: &[String]| words.get(*at).cloned())).count();
     let is_option = |word: &String| word.starts_with('-') && !word.contains('=');
-    let is_value = |words: &[String]| words.get(begin).is_some_and(|word| !word.starts_with('-'));
-    if begin > 0 && is_option(&a[begin - 1]) && (is_value(a) || is_value(b)) {
+    let is_value = |words: &&Vec<String>| words.get(begin).is_some_and(|word| !word.starts_with('-'));
+    if begin > 0 && is_option(&commands[0][begin - 1]) && commands.iter().any(is_value) {
         begin -= 1;
     }
-    let most = shorter - begin;
-    let end = (0..most).take_while(|at| a[a.len() - 1 - at] == b[b.len() - 1 - at]).count();
-    (a[begin..a.len() - end].join(" "), b[begin..b.len() - end].join(" "))
+    let from_end = |at: usize| move |words: &[String]| words.get(words.len().checked_sub(at + 1)?).cloned();
+    let end = (0..shortest - begin).take_while(|at| one(&from_end(*at))).count();
+    (begin, end)
 }
 
 #[cfg(test)]
@@ -189,11 +191,15 @@ mod tests {
 
     #[test]
     fn only_the_words_that_differ_are_named() {
-        let of = |a, b| differing_words(&words(a), &words(b));
-        let ours = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert_eq!(of("python t.py --w 0 --lr 1", "python t.py --w 6 --lr 1"), ours("--w 0", "--w 6"));
-        assert_eq!(of("python t.py --lr 1", "python t.py --lr 1 --fused"), ours("", "--fused"));
-        assert_eq!(of("python a.py", "python b.py"), ours("a.py", "b.py"));
+        let of = |a: &str, b: &str| {
+            let (a, b) = (words(a), words(b));
+            let (begin, end) = alike(&[&a, &b]);
+            [&a, &b].map(|words| words[begin..words.len() - end].join(" "))
+        };
+        assert_eq!(of("python t.py --w 0 --lr 1", "python t.py --w 6 --lr 1"), ["--w 0", "--w 6"]);
+        assert_eq!(of("python t.py --lr 1", "python t.py --lr 1 --fused"), ["", "--fused"]);
+        assert_eq!(of("python a.py", "python b.py"), ["a.py", "b.py"]);
+        assert_eq!(of("a", "a"), ["", ""]);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use laptime_core::Estimate;
 
 use super::run::{ComparedRun, FitSteps, Side};
-use super::series::mean_error;
 use crate::report::LapKind;
 use crate::statistics::{mean, t_width, variance};
 
@@ -15,7 +14,9 @@ const STRETCHES: u64 = 32;
 const FEWEST_STEPS: u64 = 32;
 /// What two runs of the same training differ by with other seeds, standard deviation as a share of their loss: seeds
 /// are seldom kept.
-const SEEDS: f64 = 0.02;
+const SEEDS: f64 = 0.03;
+/// Early losses fall fast, and when they do is chance: there seeds count so many times more.
+const EARLY: f64 = 3.0;
 /// The least of it where the runs of a side show how far seeds are off.
 const SEEDS_SEEN: f64 = 0.005;
 /// Losses too few to see their noise have to be this far apart, as a share.
@@ -72,7 +73,8 @@ fn compared(a: &[Curve], b: &[Curve], part: std::ops::Range<usize>) -> Option<Lo
         .zip(&scales)
         .map(|(at, scale)| Some((side(b, at)? - side(a, at)?) / scale.max(f64::MIN_POSITIVE)))
         .collect::<Option<_>>()?;
-    let half = half_width(&a_runs, &b_runs, &differences);
+    let early = if part.start == 0 && part.len() < a.first()?.len() { EARLY } else { 1.0 };
+    let half = half_width(&a_runs, &b_runs, &differences, early);
     let apart = b_mean - a_mean;
     let raw = |curves: &[Curve]| {
         let values: Vec<f64> = part.clone().filter_map(|at| side(curves, at)).collect();
@@ -88,8 +90,8 @@ fn compared(a: &[Curve], b: &[Curve], part: std::ops::Range<usize>) -> Option<Lo
 }
 
 /// How far the mean of the differences may be off by noise and seeds.
-fn half_width(a_runs: &[f64], b_runs: &[f64], differences: &[f64]) -> f64 {
-    let within = mean_error(differences);
+fn half_width(a_runs: &[f64], b_runs: &[f64], differences: &[f64], early: f64) -> f64 {
+    let within = noise(differences);
     let degrees = (a_runs.len() + b_runs.len()) as f64 - 2.0;
     if degrees > 0.0 {
         let squares = |runs: &[f64]| variance(runs).unwrap_or(0.0) * (runs.len() as f64 - 1.0);
@@ -99,8 +101,17 @@ fn half_width(a_runs: &[f64], b_runs: &[f64], differences: &[f64]) -> f64 {
         return t_width(LEVEL, degrees) * (of_a_run * share).max(within).sqrt();
     }
     let Some((error, degrees)) = within else { return FEW_LOSSES };
-    let all = error.powi(2) + SEEDS.powi(2);
+    let all = error.powi(2) + (early * SEEDS).powi(2);
     t_width(LEVEL, degrees * (all / error.powi(2).max(1e-12)).powi(2).min(1e6)) * all.sqrt()
+}
+
+/// Standard error of the mean of differences in time order, and its degrees of freedom, by how neighbours differ (von
+/// Neumann 1941): curves that part slowly do not do so by noise. `None` of fewer than four.
+fn noise(differences: &[f64]) -> Option<(f64, f64)> {
+    let count = differences.len() as f64;
+    let squares: f64 = differences.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    let variance = squares / (2.0 * (count - 1.0));
+    (differences.len() >= 4).then(|| ((variance / count).sqrt(), (count - 1.0) * 2.0 / 3.0))
 }
 
 /// Losses of single steps, in stretches of equal steps.

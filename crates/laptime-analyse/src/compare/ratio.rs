@@ -12,6 +12,8 @@ pub(super) const LEVEL: f64 = 0.95;
 /// What two runs of the same command differ by where nothing is known of it, standard deviation: the least of a quiet
 /// machine.
 const UNSEEN_DRIFT: f64 = 0.005;
+/// What a run may be slowed by where others want the CPUs all the time, standard deviation.
+const CONTENTION: f64 = 0.5;
 /// Runs that agree better than this do so by luck.
 const BEST_REPEAT: f64 = 1e-3;
 
@@ -62,18 +64,26 @@ impl Ratio {
 
     fn of(a: &Side<'_>, b: &Side<'_>, time: impl Fn(&ComparedRun) -> Option<Mean>) -> Option<Self> {
         let means = |side: &Side<'_>| side.runs.iter().map(&time).collect::<Option<Vec<Mean>>>();
-        Self::of_means(&means(a)?, &means(b)?)
+        Self::of_disturbed(&means(a)?, &means(b)?, disturbance(a, b))
     }
 
     /// The ratio of means of runs; `None` where a side has none.
     pub(super) fn of_means(a: &[Mean], b: &[Mean]) -> Option<Self> {
+        Self::of_disturbed(a, b, 0.0)
+    }
+
+    /// The same where one run of a side may have been disturbed more than that of the other.
+    fn of_disturbed(a: &[Mean], b: &[Mean], disturbance: f64) -> Option<Self> {
         let logs = |side: &[Mean]| side.iter().map(|mean| mean.seconds.ln()).collect::<Vec<f64>>();
         let (a_logs, b_logs) = (logs(a), logs(b));
         let (a_log, b_log) = (mean(&a_logs)?, mean(&b_logs)?);
         let log = b_log - a_log;
         let degrees = (a.len() + b.len()) as f64 - 2.0;
-        let error =
-            if degrees > 0.0 { Some(between((a, &a_logs), (b, &b_logs))) } else { within(&a[0], &b[0]) };
+        let error = if degrees > 0.0 {
+            Some(between((a, &a_logs), (b, &b_logs)))
+        } else {
+            within(&a[0], &b[0], disturbance)
+        };
         log.is_finite().then(|| Self {
             a_s: a_log.exp(),
             b_s: b_log.exp(),
@@ -124,11 +134,11 @@ fn between(a: (&[Mean], &[f64]), b: (&[Mean], &[f64])) -> RatioError {
 }
 
 /// By the noise within each run, and an allowance for what changed between the two.
-fn within(a: &Mean, b: &Mean) -> Option<RatioError> {
+fn within(a: &Mean, b: &Mean, disturbance: f64) -> Option<RatioError> {
     let (a, b): (MeanError, MeanError) = (a.error?, b.error?);
     let by_steps = a.relative.powi(2) + b.relative.powi(2);
     let drift = [a, b].map(|run| run.wander.max(UNSEEN_DRIFT).powi(2));
-    let error = by_steps + drift[0] + drift[1];
+    let error = by_steps + drift[0] + drift[1] + disturbance.powi(2);
     let shares = a.relative.powi(4) / a.degrees + b.relative.powi(4) / b.degrees;
     Some(RatioError {
         error: error.sqrt(),
@@ -136,6 +146,13 @@ fn within(a: &Mean, b: &Mean) -> Option<RatioError> {
         by_steps: by_steps.sqrt(),
         of_a_run: (error / 2.0).sqrt(),
     })
+}
+
+/// What other programs may have changed between the runs, standard deviation.
+fn disturbance(a: &Side<'_>, b: &Side<'_>) -> f64 {
+    let of =
+        |side: &Side<'_>| mean(&side.runs.iter().filter_map(ComparedRun::contention).collect::<Vec<_>>());
+    of(a).zip(of(b)).map_or(0.0, |(a, b)| CONTENTION * (b - a).abs())
 }
 
 /// One value a run, of which the noise is not known.

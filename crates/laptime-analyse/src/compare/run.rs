@@ -64,6 +64,14 @@ impl ComparedRun {
         Self { report, machine, fits }
     }
 
+    /// How much others wanted the CPUs: the share of them that other programs kept busy, else the share of the time in
+    /// which some task waited for one.
+    pub(super) fn contention(&self) -> Option<f64> {
+        let machine = &self.report.machine;
+        let cpus = machine.cpus.map_or(f64::from(self.report.run.cpus), |cpus| cpus as f64).max(1.0);
+        machine.other_cpus.map(|others| (others / cpus).min(1.0)).or(machine.cpu_pressure)
+    }
+
     fn summary(&self) -> RunRef {
         let run = &self.report.run;
         let settled = self.fits.iter().filter_map(|fit| match fit.settling {
@@ -77,6 +85,7 @@ impl ComparedRun {
             status: run.status,
             steps: self.report.fits.iter().map(|fit| fit.steps).sum(),
             warm_up_steps: self.fits.iter().map(FitSteps::warm_up_steps).sum(),
+            contention: self.contention(),
             settled: settled.reduce(|all, one| all && one),
         }
     }

@@ -70,13 +70,7 @@ pub(super) fn mean_of_laps(values: &[f64]) -> Option<Mean> {
 ///
 /// Neighbours that resemble each other make the values worth fewer independent ones, and hide part of their variance.
 pub(super) fn relative_error(values: &[f64]) -> Option<(f64, f64)> {
-    let (error, degrees) = mean_error(values)?;
     let mean = mean(values).filter(|mean| *mean > 0.0)?;
-    Some((error / mean, degrees))
-}
-
-/// The same, not as a share.
-pub(super) fn mean_error(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < FEWEST_STRETCHES {
         return None;
     }
@@ -86,7 +80,7 @@ pub(super) fn mean_error(values: &[f64]) -> Option<(f64, f64)> {
     let correlation = (seen + (1.0 + 3.0 * seen) / count).clamp(0.0, MOST_CORRELATION);
     let past = inflation(count, correlation);
     let full = spread / (1.0 - past / count).max(0.25);
-    Some(((full * past / count).max(0.0).sqrt(), (count / past - 1.0).max(2.0)))
+    Some(((full * past / count).max(0.0).sqrt() / mean, (count / past - 1.0).max(2.0)))
 }
 
 /// Standard deviation of what changes slowly, as a share of the mean: what neighbours have in common is not noise of

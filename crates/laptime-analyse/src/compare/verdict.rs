@@ -12,7 +12,7 @@ use crate::statistics::t_width;
 const PLANNED: f64 = 1.96;
 const CLEARLY: f64 = 0.8;
 /// More runs or steps than this are nothing to ask for.
-const MOST_RUNS: u64 = 1_000;
+const MOST_RUNS: u64 = 100;
 
 /// The answer and what goes with it.
 pub(super) struct Judged {

@@ -23,6 +23,10 @@ const MOST_NAMED: usize = 3;
 const MOST_STAGES: usize = 10;
 /// Stages below this share on both sides are no row of their own.
 const WORTH_A_ROW: f64 = 0.005;
+/// An interval whose ends are this many times apart is only called wide.
+const WIDE: f64 = 10.0;
+/// Runs that other programs disturbed so differently, as a share, are told.
+const DISTURBED: f64 = 0.1;
 /// Changes that are listed; JSON has all.
 const MOST_CHANGES: usize = 12;
 
@@ -53,7 +57,8 @@ fn name(side: &SideSummary) -> String {
 fn answer(comparison: &Comparison, style: &Style) -> String {
     let (sentence, paint) = sentence(comparison);
     let mut lines = explained(&sentence, style, paint);
-    let decided = !matches!(comparison.because, Some(Cause::DifferentMachines | Cause::TooFewSteps));
+    let decided = comparison.verdict != Answer::NotSameTraining
+        && !matches!(comparison.because, Some(Cause::DifferentMachines | Cause::TooFewSteps));
     let Some(stages) = stages_named(comparison).filter(|_| decided) else { return ended(&lines) };
     let room = style.width.saturating_sub(sentence.chars().count() + 4);
     match lines.first_mut() {
@@ -157,9 +162,20 @@ fn stages_named(comparison: &Comparison) -> Option<String> {
 
 /// `changed: num_workers 0 → 6 · torch 2.14 → 2.15 (environment)`
 fn changed(comparison: &Comparison) -> String {
+    // An option that only sets what is listed anyway is not said twice.
+    let is_listed = |words: &Option<String>| {
+        words.as_deref().is_none_or(|words| {
+            let option = words.strip_prefix("--").and_then(|rest| rest.split([' ', '=']).next());
+            let setting = option.map(|option| option.replace('-', "_"));
+            let listed = |setting| comparison.environment.iter().any(|change| change.what == setting);
+            words.split(' ').count() <= 2 && setting.is_some_and(listed)
+        })
+    };
+    let said_twice =
+        |change: &Change| change.what == "command" && is_listed(&change.a) && is_listed(&change.b);
     let named_before = |change: &&Change| {
         let differs = |check: &Check| check.what == change.what && check.outcome == Outcome::Differ;
-        !comparison.training.iter().any(differs)
+        !said_twice(change) && !comparison.training.iter().any(differs)
     };
     let all: Vec<String> = comparison.environment.iter().filter(named_before).map(marked).collect();
     if all.is_empty() {
@@ -279,8 +295,10 @@ fn stage_cells(row: &StageChange) -> Vec<Cell> {
     } else {
         UNKNOWN.to_owned()
     };
-    let interval = units::or_unknown(row.ratio, |ratio| {
-        format!("{}–{}", units::three_digits(ratio.low), units::three_digits(ratio.high))
+    let interval = units::or_unknown(row.ratio, |ratio| match ratio.high / ratio.low {
+        // Digits of an interval that says nothing only distract.
+        wide if wide > WIDE => "wide".to_owned(),
+        _ => format!("{}–{}", units::three_digits(ratio.low), units::three_digits(ratio.high)),
     });
     vec![
         Cell::painted(stage_name(&row.stage), paint),
@@ -335,12 +353,26 @@ fn notes(comparison: &Comparison, style: &Style) -> String {
     }
     let alone = comparison.a.runs.len() + comparison.b.runs.len() == 2;
     if alone && comparison.ratio.is_some() {
-        let text = "note: one run a side: what changed on the machine between them cannot be seen; the interval \
-                    allows for what is usual on a quiet one, and for slow changes within the runs";
+        let text = "note: one run a side: what changed on the machine between them cannot be seen";
         lines.push((text.to_owned(), Emphasis::Dim));
+        lines.extend(disturbed(comparison).map(|text| (text, Emphasis::Notice)));
     }
     lines.push((format!("next: {}", next(comparison)), Emphasis::Dim));
     lines.iter().map(|(text, paint)| ended(&explained(text, style, *paint))).collect()
+}
+
+/// Which of two runs other programs wanted the CPUs more in.
+fn disturbed(comparison: &Comparison) -> Option<String> {
+    let of = |side: &SideSummary| side.runs.first().and_then(|run| run.contention);
+    let (a, b) = (of(&comparison.a)?, of(&comparison.b)?);
+    let side = if b > a { &comparison.b } else { &comparison.a };
+    let (less, more) = (units::percent(a.min(b)), units::percent(a.max(b)));
+    (a.max(b) - a.min(b) > DISTURBED).then(|| {
+        format!(
+            "note: CPUs were contended {more} of the time in {}, else {less}: the interval allows for it",
+            name(side)
+        )
+    })
 }
 
 fn short_id(id: &str) -> String {
@@ -368,7 +400,9 @@ fn next(comparison: &Comparison) -> String {
         (_, _, Some(More::Runs(runs))) => {
             format!("about {} a side would tell: {again}", units::counted(runs, "more run"))
         }
-        (Answer::CannotTell, ..) => "the difference is too small for the noise of this machine".to_owned(),
+        (Answer::CannotTell, ..) => {
+            "the noise here hides it; a quieter machine or a longer training would tell".to_owned()
+        }
         _ => format!("`laptime report {}` shows where its time goes", b.split(',').next().unwrap_or(&b)),
     }
 }
