@@ -87,32 +87,43 @@ fn configuration(report: &Report, put: &mut impl FnMut(ChangeKind, &str, Option<
     say("threads", report.run.threads.map(|threads| threads.to_string()));
     say("ranks", Some(report.run.ranks.max(1).to_string()));
     say("device", report.run.device.clone());
-    let several = report.fits.len() > 1;
+    // What several fits have in common is said once.
+    let mut of_fits: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for fit in &report.fits {
-        let mut of_fit = |what: &str, value: Option<String>| {
-            let what = if several { format!("{what} of fit {}", fit.index + 1) } else { what.to_owned() };
-            say(&what, value);
-        };
-        of_fit("model", Some(fit.label.clone()));
-        of_fit("batch", fit.batch.map(units::count));
-        of_fit("epochs", fit.planned_epochs.map(units::count));
-        of_fit("steps", fit.planned_steps.map(units::count));
-        of_fit("compiled", Some(fit.compiled_functions.join(", ")));
-        for (name, value) in &fit.choices {
-            of_fit(name, Some(value.clone()));
+        let facts = [
+            ("model", Some(fit.label.clone())),
+            ("batch", fit.batch.map(units::count)),
+            ("epochs", fit.planned_epochs.map(units::count)),
+            ("steps", fit.planned_steps.map(units::count)),
+            ("compiled", Some(fit.compiled_functions.join(", "))),
+        ];
+        let facts = facts.into_iter().filter_map(|(what, value)| Some((what, value?)));
+        let choices = fit.choices.iter().map(|(what, value)| (what.as_str(), value.clone()));
+        for (what, value) in facts.chain(choices) {
+            let values = of_fits.entry(what).or_default();
+            if !values.contains(&value) {
+                values.push(value);
+            }
         }
+    }
+    for (what, values) in of_fits {
+        say(what, Some(values.join(", ")));
     }
 }
 
 fn environment(report: &Report, put: &mut impl FnMut(ChangeKind, &str, Option<String>)) {
     let mut say = |what: &str, value: Option<String>| put(ChangeKind::Environment, what, value);
     say("engine", report.run.engine.clone());
-    let frameworks: BTreeSet<&str> = report.run.frameworks.iter().map(String::as_str).collect();
-    say("framework", Some(frameworks.into_iter().collect::<Vec<_>>().join(" and ")));
+    let mut versions = 0;
     for fit in &report.fits {
         if let (Some(name), Some(version)) = (&fit.framework, &fit.framework_version) {
             say(name, Some(version.clone()));
+            versions += 1;
         }
+    }
+    let frameworks: BTreeSet<&str> = report.run.frameworks.iter().map(String::as_str).collect();
+    if versions == 0 {
+        say("framework", Some(frameworks.into_iter().collect::<Vec<_>>().join(" and ")));
     }
     let drivers: BTreeSet<&str> =
         report.devices.iter().flatten().filter_map(|device| device.driver.as_deref()).collect();

@@ -58,7 +58,7 @@ pub(super) fn stage_changes(
             a_share: share(a_s, a_total),
             b_share: share(b_s, b_total),
             ratio,
-            changed: beyond && (b_s - a_s).abs() > noise * a_total,
+            changed: beyond && (b_s - a_s).abs() > noise * a_total.min(b_total),
         }
     };
     let mut changes: Vec<StageChange> = names.iter().map(one).filter(|row| row.a_s + row.b_s > 0.0).collect();

@@ -39,6 +39,11 @@ fn found(catalogue: &Catalogue, side: &str) -> Result<Vec<RunEntry>, Failure> {
         };
         entry.map_err(|error| refused(format!("could not compare `{wanted}`"), &error))
     };
+    if side.split(',').any(|wanted| wanted.trim().is_empty()) {
+        return Err(Failure::usage(format!("could not compare `{side}`"))
+            .because("a name is missing beside a comma")
+            .hint("laptime compare --help"));
+    }
     side.split(',').map(|wanted| one(wanted.trim())).collect()
 }
 

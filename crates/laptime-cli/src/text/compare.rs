@@ -85,7 +85,7 @@ fn sentence(comparison: &Comparison) -> (String, Emphasis) {
             (format!("{b} is {speed}{}", of_what(comparison)), Emphasis::Bad)
         }
         (Answer::Same, _) => {
-            let within = units::percent(comparison.same_within);
+            let within = limit(comparison.same_within);
             let ratio = ratio.map_or_else(String::new, |ratio| close(&ratio));
             (format!("{b} takes the same time as {a} within {within}: {ratio}"), Emphasis::Bold)
         }
@@ -103,7 +103,7 @@ fn sentence(comparison: &Comparison) -> (String, Emphasis) {
             unclear(format!("too few steps ({a} {}, {b} {})", steps(&comparison.a), steps(&comparison.b)))
         }
         (_, Some(Cause::OneRunASide)) => {
-            unclear("no steps were recorded, and one run a side says nothing of their noise".to_owned())
+            unclear("no steps were recorded, and one run a side says nothing of the noise".to_owned())
         }
         (_, Some(Cause::NothingInCommon)) => unclear("the runs recorded nothing in common".to_owned()),
         (_, Some(Cause::Noise) | None) => {
@@ -111,6 +111,11 @@ fn sentence(comparison: &Comparison) -> (String, Emphasis) {
             unclear(format!("it takes {ratio} of the time of {a}"))
         }
     }
+}
+
+/// A share that somebody typed: `5 %`, not `5.0 %`.
+fn limit(share: f64) -> String {
+    units::percent(share).replace(".0 %", " %")
 }
 
 /// What the times are of, where they are not of steps.
@@ -249,7 +254,7 @@ fn listed(words: &[&str]) -> String {
 
 fn gate(comparison: &Comparison, style: &Style) -> String {
     let Some(gate) = comparison.gate else { return String::new() };
-    let limit = units::percent(gate.fail_if_slower);
+    let limit = limit(gate.fail_if_slower);
     let (text, paint) = match (gate.met, comparison.verdict) {
         (true, Answer::CannotTell) => {
             (format!("passed: not shown to be slower by more than {limit}"), Emphasis::Notice)
@@ -352,7 +357,8 @@ fn notes(comparison: &Comparison, style: &Style) -> String {
         }
     }
     let alone = comparison.a.runs.len() + comparison.b.runs.len() == 2;
-    if alone && comparison.ratio.is_some() {
+    let by_ratio = comparison.because.is_none_or(|because| because == Cause::Noise);
+    if alone && by_ratio && comparison.verdict != Answer::NotSameTraining {
         let text = "note: one run a side: what changed on the machine between them cannot be seen";
         lines.push((text.to_owned(), Emphasis::Dim));
         lines.extend(disturbed(comparison).map(|text| (text, Emphasis::Notice)));
@@ -367,10 +373,10 @@ fn disturbed(comparison: &Comparison) -> Option<String> {
     let (a, b) = (of(&comparison.a)?, of(&comparison.b)?);
     let side = if b > a { &comparison.b } else { &comparison.a };
     let (less, more) = (units::percent(a.min(b)), units::percent(a.max(b)));
+    let name = name(side);
     (a.max(b) - a.min(b) > DISTURBED).then(|| {
         format!(
-            "note: CPUs were contended {more} of the time in {}, else {less}: the interval allows for it",
-            name(side)
+            "note: other programs wanted the CPUs more during {name} ({more}, else {less}); the interval allows for it"
         )
     })
 }
@@ -389,11 +395,14 @@ fn next(comparison: &Comparison) -> String {
             "train the same samples, batch and model on both sides; `laptime runs` lists all".to_owned()
         }
         (_, Some(Cause::DifferentMachines), _) => {
-            "run both on one machine; that reference models are timed on both, to tell the machines apart, is not \
-             there yet"
+            "run both on one machine; to compare machines by how fast reference models train on them is not \
+             possible yet"
                 .to_owned()
         }
         (_, Some(Cause::NothingInCommon), _) => format!("`laptime report {b}` shows what was recorded"),
+        (_, Some(Cause::TooFewSteps), Some(More::Steps(steps))) => {
+            format!("at least {} a side are needed", units::counted(steps, "more step"))
+        }
         (_, _, Some(More::Steps(steps))) => {
             format!("about {} a side would tell", units::counted(steps, "more step"))
         }

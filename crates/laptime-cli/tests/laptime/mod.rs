@@ -142,3 +142,34 @@ pub(crate) fn write_epochs(root: &Path, epochs: u32) {
     writer.put(&Record::Closed { at: Ticks(now), closing });
     writer.flush(&Anchor::default());
 }
+
+/// Writes a finished run of one epoch of 400 steps of the same length into a folder of runs.
+#[allow(dead_code, reason = "not every test file needs such a run")]
+pub(crate) fn write_steps(root: &Path, name: &str, id: &str, step_ns: u64) {
+    let meta = RunMeta { id: id.into(), name: name.into(), ranks: 1, ..RunMeta::default() };
+    std::fs::create_dir_all(root.join(id)).unwrap();
+    std::fs::write(root.join(id).join("run.json"), serde_json::to_vec(&meta).unwrap()).unwrap();
+    let mut writer = LogWriter::new(Box::new(RealDisk), &root.join(id), 0);
+    writer.put(&Record::Process(ProcessFacts { ns_per_tick: 1.0, ..ProcessFacts::default() }));
+    writer.put(&Record::Fit { fit: 0, facts: Box::new(FitFacts { batch: Some(32), ..FitFacts::default() }) });
+    let total = |now, count| Event::Total(StageTotal { stage: StageId::FORWARD, own: Ticks(now), count });
+    let mut events = vec![
+        Event::FitBegin { fit: 0, at: Ticks(0) },
+        total(0, 0),
+        Event::EpochBegin { epoch: 0, at: Ticks(0) },
+    ];
+    let steps = 400;
+    for step in 0..steps {
+        let (start, end) = (Ticks(step * step_ns), Ticks((step + 1) * step_ns));
+        events.push(Event::Step { start, end, samples: 32, loss: Some(1.0 / (1.0 + step as f64)) });
+    }
+    let end = steps * step_ns;
+    events.extend([total(end, steps), Event::EpochEnd { epoch: 0, at: Ticks(end) }]);
+    events.push(Event::FitEnd { fit: 0, at: Ticks(end) });
+    writer.put_events(0, 0, &events);
+    let totals = vec![StageTotal { stage: StageId::FORWARD, own: Ticks(end), count: steps }];
+    writer.put(&Record::State(LaneState { at: Ticks(end), totals, ..LaneState::default() }));
+    let closing = Closing { status: Status::Finished, message: None, spans: 0, span_cost_ns: 0.0 };
+    writer.put(&Record::Closed { at: Ticks(end), closing });
+    writer.flush(&Anchor::default());
+}
