@@ -289,15 +289,17 @@ fn a_gate_fails_by_more_than_its_limit_and_not_by_noise() {
 }
 
 #[test]
-fn a_run_that_others_disturbed_more_is_not_called_slower_for_it() {
-    let of = |pressure: f64| {
-        let mut slower = made(&Made { step_ns: 1.5e6, ..PLAIN }, 2);
-        slower.report.machine.cpu_pressure = Some(pressure);
-        let mut quiet = made(&PLAIN, 1);
-        quiet.report.machine.cpu_pressure = Some(0.05);
-        compared(&[quiet], &[slower]).verdict
+fn a_run_that_others_disturbed_is_not_called_slower_for_it() {
+    let of = |quiet: f64, busy: f64, step_ns: f64| {
+        let run = |trial: u64, step_ns: f64, pressure: f64| {
+            let mut run = made(&Made { step_ns, ..PLAIN }, trial);
+            run.report.machine.cpu_pressure = Some(pressure);
+            run
+        };
+        compared(&[run(1, 1e6, quiet)], &[run(2, step_ns, busy)]).verdict
     };
-    assert_eq!((of(0.05), of(0.8)), (Answer::Slower, Answer::CannotTell));
+    assert_eq!((of(0.02, 0.02, 1.1e6), of(0.02, 0.8, 1.5e6)), (Answer::Slower, Answer::CannotTell));
+    assert_eq!((of(0.7, 0.7, 1.1e6), of(0.7, 0.7, 3e6)), (Answer::CannotTell, Answer::Slower));
 }
 
 #[test]

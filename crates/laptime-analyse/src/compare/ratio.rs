@@ -12,8 +12,12 @@ pub(super) const LEVEL: f64 = 0.95;
 /// What two runs of the same command differ by where nothing is known of it, standard deviation: the least of a quiet
 /// machine.
 const UNSEEN_DRIFT: f64 = 0.005;
-/// What a run may be slowed by where others want the CPUs all the time, standard deviation.
+/// What a run may be slowed by where others want the CPUs all the time and did not during the other run, standard
+/// deviation.
 const CONTENTION: f64 = 0.5;
+/// What a run is off by where others want the CPUs all the time during both: equal runs on a busy machine of 2 CPUs
+/// differed by a quarter.
+const BUSY: f64 = 0.2;
 /// Runs that agree better than this do so by luck.
 const BEST_REPEAT: f64 = 1e-3;
 
@@ -152,7 +156,8 @@ fn within(a: &Mean, b: &Mean, disturbance: f64) -> Option<RatioError> {
 fn disturbance(a: &Side<'_>, b: &Side<'_>) -> f64 {
     let of =
         |side: &Side<'_>| mean(&side.runs.iter().filter_map(ComparedRun::contention).collect::<Vec<_>>());
-    of(a).zip(of(b)).map_or(0.0, |(a, b)| CONTENTION * (b - a).abs())
+    let by = |(a, b): (f64, f64)| (CONTENTION * (b - a)).hypot(BUSY * a.hypot(b));
+    of(a).zip(of(b)).map_or(0.0, by)
 }
 
 /// One value a run, of which the noise is not known.

@@ -25,7 +25,7 @@ const MOST_STAGES: usize = 10;
 const WORTH_A_ROW: f64 = 0.005;
 /// An interval whose ends are this many times apart is only called wide.
 const WIDE: f64 = 10.0;
-/// Runs that other programs disturbed so differently, as a share, are told.
+/// A share of the CPUs that other programs wanted worth a word.
 const DISTURBED: f64 = 0.1;
 /// Changes that are listed; JSON has all.
 const MOST_CHANGES: usize = 12;
@@ -367,17 +367,14 @@ fn notes(comparison: &Comparison, style: &Style) -> String {
     lines.iter().map(|(text, paint)| ended(&explained(text, style, *paint))).collect()
 }
 
-/// Which of two runs other programs wanted the CPUs more in.
+/// How much other programs wanted the CPUs of two runs.
 fn disturbed(comparison: &Comparison) -> Option<String> {
     let of = |side: &SideSummary| side.runs.first().and_then(|run| run.contention);
     let (a, b) = (of(&comparison.a)?, of(&comparison.b)?);
-    let side = if b > a { &comparison.b } else { &comparison.a };
-    let (less, more) = (units::percent(a.min(b)), units::percent(a.max(b)));
-    let name = name(side);
-    (a.max(b) - a.min(b) > DISTURBED).then(|| {
-        format!(
-            "note: other programs wanted the CPUs more during {name} ({more}, else {less}); the interval allows for it"
-        )
+    let side = |side: &SideSummary, share: f64| format!("{} {}", name(side), units::percent(share));
+    let (first, second) = (side(&comparison.a, a), side(&comparison.b, b));
+    (a.max(b) > DISTURBED).then(|| {
+        format!("note: other programs wanted the CPUs, too ({first}, {second}); the interval allows for it")
     })
 }
 
