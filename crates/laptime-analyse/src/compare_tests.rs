@@ -76,7 +76,11 @@ fn made(of: &Made, trial: u64) -> ComparedRun {
     script.end_fit().close();
     let machine = Machine { cpus: 2, cpu_model: Some(of.cpu.into()), ..Machine::default() };
     let id = format!("{}-{trial}", rfc3339(trial));
-    let mut digest = Digest::new(RunMeta { id, machine, ranks: 1, ..RunMeta::default() });
+    read(&script, RunMeta { id, machine, ranks: 1, ..RunMeta::default() })
+}
+
+fn read(script: &Script, meta: RunMeta) -> ComparedRun {
+    let mut digest = Digest::new(meta);
     script.records.iter().for_each(|record| digest.take(record));
     digest.compared_run()
 }
@@ -264,9 +268,7 @@ fn warm_up_is_compared_apart() {
             script.step(&[(StageId::FORWARD, time as u64)], 8);
         }
         script.end_epoch().end_fit().close();
-        let mut digest = Digest::new(RunMeta::default());
-        script.records.iter().for_each(|record| digest.take(record));
-        digest.compared_run()
+        read(&script, RunMeta::default())
     };
     let comparison = compared(&[run(1_000_000, 1)], &[run(50_000_000, 2)]);
     assert_eq!(comparison.verdict, Answer::Same, "{:?}", comparison.ratio);
@@ -307,4 +309,76 @@ fn a_loss_that_parts_slowly_is_another_training() {
     let slow = Made { final_loss: 1.2, loss_noise: 0.05, ..PLAIN };
     let comparison = compared(&[made(&PLAIN, 1)], &[made(&slow, 2)]);
     assert_eq!(comparison.verdict, Answer::NotSameTraining);
+}
+
+#[test]
+fn trainings_without_epochs_are_compared_by_their_windows() {
+    let run = |wait: u64| {
+        let mut script = Script::new();
+        script.fit_of_steps(FitFacts::default());
+        for step in 0..400 {
+            script.step(&[(StageId::DATA_WAIT, wait + step % 7 * 1_000), (StageId::FORWARD, 1_000_000)], 8);
+            script.between_steps();
+        }
+        script.end_fit().close();
+        read(&script, RunMeta::default())
+    };
+    let comparison = compared(&[run(1_000_000)], &[run(100_000)]);
+    assert_eq!((comparison.verdict, comparison.same_training), (Answer::Faster, Some(true)));
+    assert_eq!(outcome(&comparison, "samples an epoch"), Outcome::Unknown);
+    assert_eq!(outcome(&comparison, "samples a step"), Outcome::Agree);
+    let changed: Vec<&str> =
+        comparison.stages.iter().filter(|row| row.changed).map(|row| row.stage.as_str()).collect();
+    assert_eq!(changed, ["data_wait"]);
+}
+
+#[test]
+fn stages_of_a_device_are_compared_where_both_sides_have_them() {
+    let run = |work: Option<u64>| {
+        let mut script = Script::new();
+        if work.is_some() {
+            script.on_device().boundary(StageId::BETWEEN_EPOCHS);
+        }
+        script.fit(FitFacts::default());
+        for _ in 0..5 {
+            script.boundary(StageId::UNACCOUNTED).epoch();
+            for _ in 0..20 {
+                let start = Ticks(script.now);
+                script.launch(0, StageId::FORWARD, 100_000, work.unwrap_or(0));
+                script.wait_for_device(StageId::UNACCOUNTED).end_step(start, 8, None);
+            }
+            script.end_epoch();
+        }
+        script.end_fit().close();
+        read(&script, RunMeta::default())
+    };
+    let comparison = compared(&[run(Some(1_000_000))], &[run(Some(2_000_000))]);
+    assert_eq!(comparison.verdict, Answer::Slower);
+    let rows = comparison.device_stages.unwrap();
+    let forward = rows.iter().find(|row| row.stage == "forward").unwrap();
+    assert!(forward.changed && (forward.b_s / forward.a_s - 2.0).abs() < 0.2, "{forward:?}");
+    assert_eq!(compared(&[run(Some(1_000_000))], &[run(None)]).device_stages, None);
+}
+
+#[test]
+fn several_fits_are_compared_one_by_one_and_together() {
+    let run = |second: u64, fits: u64| {
+        let mut script = Script::new();
+        for fit in 0..fits {
+            script.fit(FitFacts::default()).epoch();
+            for step in 0..60 {
+                let time = if fit == 1 { second } else { 1_000_000 };
+                script.step(&[(StageId::FORWARD, time + step % 5 * 1_000)], 8);
+            }
+            script.end_epoch().end_fit();
+        }
+        script.close();
+        read(&script, RunMeta::default())
+    };
+    let comparison = compared(&[run(1_000_000, 2)], &[run(2_000_000, 2)]);
+    assert_eq!(comparison.verdict, Answer::Slower);
+    let ratios: Vec<f64> = comparison.fits.iter().map(|fit| fit.b_s / fit.a_s).collect();
+    assert!((ratios[0] - 1.0).abs() < 0.01 && (ratios[1] - 2.0).abs() < 0.01, "{ratios:?}");
+    assert!((comparison.ratio.unwrap().mean - 1.5).abs() < 0.01, "{:?}", comparison.ratio);
+    assert!(is_other_training(&compared(&[run(1_000_000, 2)], &[run(1_000_000, 3)])));
 }

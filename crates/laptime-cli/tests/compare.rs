@@ -104,7 +104,7 @@ fn another_width_is_another_training_and_fails_the_condition() {
 fn a_side_that_is_much_slower_fails_the_condition_and_the_other_way_it_passes() {
     let folder = tempfile::tempdir().unwrap();
     let log = |name: &str, id: &str, step_ns: u64| {
-        laptime::write_steps(&folder.path().join(".laptime"), name, id, step_ns)
+        laptime::write_steps(&folder.path().join(".laptime"), name, id, step_ns);
     };
     log("base", "20261116T000000Z-00000001", 1_000_000);
     log("slow", "20261116T000001Z-00000002", 1_200_000);
@@ -183,4 +183,22 @@ fn what_cannot_be_compared_says_why_and_what_to_type() {
         20261115T104749Z-4e9f498d or 20261115T104749Z-f0dda030
       hint: give more of its id; `laptime runs` lists them
     ");
+}
+
+#[test]
+fn commands_that_record_nothing_are_compared_as_a_whole_and_need_several_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, seconds) in [("s1", "0.05"), ("s2", "0.05"), ("l1", "0.8"), ("l2", "0.8")] {
+        assert_eq!(
+            run(folder.path(), &format!("run --quiet --name {name} -- sleep {seconds}")).code,
+            Some(0)
+        );
+    }
+    let one = json(&run(folder.path(), "compare s1 l1 --json"));
+    assert_eq!((&one["timed"], &one["because"]), (&"run".into(), &"one_run_a_side".into()));
+    let two = json(&run(folder.path(), "compare s1,s2 l1,l2 --json"));
+    assert!(two["ratio"]["mean"].as_f64().unwrap() > 2.0, "{}", two["ratio"]);
+    let text = run(folder.path(), "compare s1 l1").out;
+    assert!(text.contains("whether it is the same training is not known"), "{text}");
+    assert!(text.contains("changed: command 0.05 → 0.8"), "{text}");
 }

@@ -44,10 +44,10 @@ type Curve = Vec<f64>;
 pub(super) fn loss_curves(a: &Side<'_>, b: &Side<'_>, fit: u32) -> Option<LossCurves> {
     let (first, second) = by_steps(a, b, fit).or_else(|| by_epochs(a, b, fit))?;
     let length = first.iter().chain(&second).map(Vec::len).min()?;
-    let half = length / 2;
+    let half = if length < 4 { 0 } else { length / 2 };
     // A training that was changed late shows in its second half; one that begins elsewhere, in its first.
-    let parts = if length < 4 { vec![0..length] } else { vec![0..half, half..length] };
-    let compared = parts.into_iter().filter_map(|part| compared(&first, &second, part));
+    let parts = [0..half, half..length].into_iter().filter(|part| !part.is_empty());
+    let compared = parts.filter_map(|part| compared(&first, &second, part));
     compared.max_by(|one, other| {
         let size = |curves: &LossCurves| curves.apart.mean.abs();
         one.moved.cmp(&other.moved).then(size(one).total_cmp(&size(other)))

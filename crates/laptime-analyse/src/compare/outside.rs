@@ -7,9 +7,12 @@ use super::series::Mean;
 use crate::report::LapKind;
 use crate::statistics::mean;
 
+/// A time of a run, seconds.
+type OfRun = fn(&ComparedRun) -> Option<f64>;
+
 /// What both sides have of it.
 pub(super) fn apart(a: &Side<'_>, b: &Side<'_>) -> Vec<Apart> {
-    let parts: [(&'static str, fn(&ComparedRun) -> Option<f64>); 6] = [
+    let parts: [(&'static str, OfRun); 6] = [
         ("start-up", |run| Some(run.report.start_up.as_ref()?.seconds)),
         ("imports", |run| Some(run.report.start_up.as_ref()?.imports_s).filter(|seconds| *seconds > 0.0)),
         ("warm-up", warm_up),
@@ -20,7 +23,7 @@ pub(super) fn apart(a: &Side<'_>, b: &Side<'_>) -> Vec<Apart> {
     parts.into_iter().filter_map(|(what, of)| one(what, a, b, of)).collect()
 }
 
-fn one(what: &'static str, a: &Side<'_>, b: &Side<'_>, of: fn(&ComparedRun) -> Option<f64>) -> Option<Apart> {
+fn one(what: &'static str, a: &Side<'_>, b: &Side<'_>, of: OfRun) -> Option<Apart> {
     let values = |side: &Side<'_>| side.runs.iter().map(of).collect::<Option<Vec<f64>>>();
     let (first, second) = (values(a)?, values(b)?);
     let means = |values: &[f64]| -> Vec<Mean> {
