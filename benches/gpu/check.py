@@ -54,7 +54,7 @@ def run(case: str, folder: str) -> tuple[list[float], dict[str, Any], str]:
     if done.returncode:
         raise SystemExit(f"{case}: {done.stderr[-2000:]}")
     clock = [
-        json.loads(line)["epoch_s"] for line in done.stdout.splitlines() if line.startswith("{")
+        json.loads(line)["epoch_s"] for line in done.stdout.splitlines() if "epoch_s" in line
     ]
     show = [sys.executable, "-m", "laptime", "report"]
     shown = [
