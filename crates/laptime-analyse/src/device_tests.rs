@@ -385,6 +385,62 @@ fn a_growing_log_never_shows_more_than_happened() {
     }
 }
 
+/// The same records, but every epoch's begin is on record only after some more events, as the hooks do that know only
+/// then that it was one.
+fn recorded_late(records: &[Record], by: usize) -> Vec<Record> {
+    let (mut shown, mut late): (Vec<Record>, Vec<(usize, Vec<Record>)>) = (Vec::new(), Vec::new());
+    for record in records {
+        let is_host = matches!(record, Record::Event { lane: 0, .. });
+        if matches!(record, Record::Event { lane: 0, event: Event::EpochBegin { .. } }) {
+            let is_total =
+                |record: &&Record| matches!(record, Record::Event { lane: 0, event: Event::Total(_) });
+            let totals = shown.iter().rev().take_while(is_total).count();
+            let mut mark = shown.split_off(shown.len() - totals);
+            mark.push(record.clone());
+            late.push((by, mark));
+            continue;
+        }
+        shown.push(record.clone());
+        if let Some((left, mark)) = late.last_mut().filter(|_| is_host) {
+            *left -= 1;
+            if *left == 0 {
+                shown.append(mark);
+                late.pop();
+            }
+        }
+    }
+    shown
+}
+
+#[test]
+fn a_mark_that_is_recorded_late_is_one_of_the_moment_that_it_is_of() {
+    let mut data = begun();
+    for _ in 0..2 {
+        pass_of(&mut data, 10, &[(DATA_WAIT, 30 * MS, 0), (FORWARD, MS, 5 * MS)], |_| ());
+        data.wait_for_device(StageId::BETWEEN_EPOCHS);
+    }
+    data.boundary(StageId::TEAR_DOWN).end_fit().pass(MS);
+    for mut script in [gpu_bound(3), launch_bound(), data] {
+        script.close();
+        let on_time = script.report();
+        script.records = recorded_late(&script.records, 5);
+        let late = script.report();
+        assert_closes(&late);
+        let near = |a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>| {
+            a.len() == b.len() && a.iter().all(|(row, seconds)| (b[row] - seconds).abs() < 1e-9)
+        };
+        assert_eq!(on_time.epochs.len(), late.epochs.len());
+        for (a, b) in on_time.epochs.iter().zip(&late.epochs) {
+            assert!((a.wall_s - b.wall_s).abs() < 1e-9, "{a:?} {b:?}");
+            assert!(
+                near(a.device_stages.as_ref().unwrap(), b.device_stages.as_ref().unwrap()),
+                "{a:?} {b:?}"
+            );
+            assert!(near(&a.stages, &b.stages), "{:?} {:?}", a.stages, b.stages);
+        }
+    }
+}
+
 #[test]
 fn while_it_runs_a_step_counts_when_the_device_has_done_it() {
     let mut script = begun();
