@@ -290,6 +290,54 @@ fn steps_that_were_not_looked_at_are_like_those_that_were() {
 }
 
 #[test]
+fn an_evaluation_between_epochs_is_the_fits_and_no_epochs() {
+    let mut script = begun();
+    for _ in 0..2 {
+        pass_of(&mut script, 20, &GPU_BOUND, hold_back);
+        script.wait_for_device(StageId::BETWEEN_EPOCHS);
+        script.launch(0, StageId::EVALUATE, 10 * MS, 100 * MS);
+        script.wait_for_device(StageId::BETWEEN_EPOCHS);
+    }
+    script.boundary(StageId::TEAR_DOWN).end_fit();
+    let report = script.close().report();
+    assert_closes(&report);
+    for epoch in &report.epochs {
+        assert!((epoch.wall_s - 0.9).abs() < 2e-4, "{epoch:?}");
+        assert!(!epoch.device_stages.as_ref().unwrap().contains_key("evaluate"));
+        assert!((epoch.evaluate_s - 0.01).abs() < 1e-9);
+    }
+    let fit = &report.fits[0];
+    assert!((fit.device_stages.as_ref().unwrap()["evaluate"] - 0.2).abs() < 1e-9, "{fit:?}");
+    assert!((fit.stages["device_wait"] - 0.18 - 2.0 * 0.2).abs() < 2e-2, "{:?}", fit.stages);
+    assert_eq!(verdict(&report).0, "gpu_bound");
+}
+
+#[test]
+fn windows_of_steps_end_when_the_device_has_done_them() {
+    let mut script = Script::new();
+    script.pass(MS).on_device().boundary(StageId::PREPARE).fit_of_steps(FitFacts::default());
+    for step in 0..60_u64 {
+        let start = Ticks(script.now);
+        for (stage, host, work) in GPU_BOUND {
+            script.launch(0, stage, host, work);
+        }
+        hold_back(&mut script);
+        script.end_step(start, 32, None).state();
+        if step % 10 == 9 {
+            script.boundary(StageId::PREPARE).between_steps();
+        }
+    }
+    script.wait_for_device(StageId::AFTER_UPDATE).boundary(StageId::TEAR_DOWN).end_fit().pass(MS);
+    let report = script.close().report();
+    assert_closes(&report);
+    assert!(report.epochs.len() > 1, "{:?}", report.epochs);
+    let (steps, wall_s) =
+        report.epochs.iter().fold((0, 0.0), |sum, lap| (sum.0 + lap.steps, sum.1 + lap.wall_s));
+    assert_eq!(steps, 60);
+    assert!((wall_s - 60.0 * 0.045).abs() < 1e-3, "{wall_s}");
+}
+
+#[test]
 fn between_epochs_a_device_idles_even_where_its_steps_are_not_looked_at() {
     let mut script = begun();
     for _ in 0..2 {
