@@ -14,6 +14,8 @@ const MOST_EVENTS: usize = 65_536;
 /// recorded long after the moment that it is of.
 const MOST_PASSED: usize = 65_536;
 const BEHIND: usize = 16_384;
+/// Events looked at beyond the mark after an instant, for stages that were open at it.
+const BEYOND: usize = 4_096;
 /// A lane that says nothing for so long after an instant has no more to say of it.
 const SILENT_NS: f64 = 1e9;
 /// Steps that the host is ahead, counted one by one up to so many.
@@ -41,6 +43,8 @@ struct Queue {
     open: Vec<OpenStage>,
     /// The instant of the newest mark that went on.
     marked: Ticks,
+    /// What time is that no stage claims, since that mark.
+    background: StageId,
     /// Spans that went on, in the order they ended.
     spans: VecDeque<Event>,
 }
@@ -183,7 +187,8 @@ impl Gate {
         };
         let done = done.max(queue.marked);
         queue.marked = done;
-        let totals = queue.totals_at(&mark, at, done);
+        queue.background = background(&mark, queue.background);
+        let totals = queue.totals_at(at, done);
         let event = match mark {
             Event::FitBegin { fit, .. } => Event::FitBegin { fit, at: done },
             Event::FitEnd { fit, .. } => Event::FitEnd { fit, at: done },
@@ -252,8 +257,8 @@ impl Queue {
 
     /// The thread's totals at an instant after a mark: as recorded at the last mark before it, and what its spans
     /// say of the time since.
-    fn totals_at(&self, mark: &Event, at: Ticks, done: Ticks) -> Totals {
-        let (mut totals, mut from, mut background) = (self.recorded.clone(), at, background(mark));
+    fn totals_at(&self, at: Ticks, done: Ticks) -> Totals {
+        let (mut totals, mut from, mut background) = (self.recorded.clone(), at, self.background);
         if done <= at {
             return totals;
         }
@@ -267,12 +272,14 @@ impl Queue {
                     break;
                 }
                 (_, Some(next)) => {
-                    (totals, from, background) = (recorded.clone(), next.max(from), self::background(event));
+                    (totals, from) = (recorded.clone(), next.max(from));
+                    background = self::background(event, background);
                 }
                 _ => {}
             }
         }
-        // A mark may be recorded after spans that are later than it.
+        // A mark may be recorded after spans that are later than it, and a stage that is open at it ends after it.
+        let until = until.saturating_add(BEYOND);
         let older = self.spans.partition_point(|span| span.instant() <= Some(from));
         let mut painted = Painted::new(from, done);
         for event in self.spans.iter().skip(older).chain(self.events.iter().take(until)) {
@@ -302,10 +309,11 @@ fn mark_at(event: &Event) -> Option<Ticks> {
 }
 
 /// What time after a mark is that no stage claims.
-fn background(mark: &Event) -> StageId {
+fn background(mark: &Event, before: StageId) -> StageId {
     match mark {
         Event::FitEnd { .. } => StageId::TEAR_DOWN,
         Event::FitBegin { .. } | Event::EpochEnd { .. } => StageId::BETWEEN_EPOCHS,
-        _ => StageId::UNACCOUNTED,
+        Event::EpochBegin { .. } => StageId::UNACCOUNTED,
+        _ => before,
     }
 }
