@@ -587,6 +587,18 @@ fn a_device_that_computes_all_the_time_is_the_limit() {
 }
 
 #[test]
+fn what_is_compiled_in_the_first_epoch_limits_no_later_step() {
+    let mut script = begun();
+    pass_of(&mut script, 1, &[(FORWARD, 10_000 * MS, MS)], |_| ());
+    for _ in 0..2 {
+        pass_of(&mut script, 20, &GPU_BOUND, hold_back);
+    }
+    script.wait_for_device(StageId::BETWEEN_EPOCHS);
+    script.boundary(StageId::TEAR_DOWN).end_fit();
+    assert_eq!(verdict(&script.close().report()).0, "gpu_bound");
+}
+
+#[test]
 fn launches_that_are_late_make_the_host_the_limit() {
     let mut script = launch_bound();
     counted(&mut script, 19);
