@@ -297,7 +297,9 @@ def main() -> None:
 
 
 def stage_times(train: Pass, file: str) -> dict[str, float]:
-    """Seconds of kernels launched inside each named range, by torch.profiler; how many there were, and waits."""
+    """What torch.profiler saw: seconds of kernels launched inside each named range, seconds from the first to the
+    last of them, how many kernels there were, and how many waits.
+    """
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         torch.cuda.synchronize()
         train()
@@ -314,12 +316,17 @@ def stage_times(train: Pass, file: str) -> dict[str, float]:
         elif event.get("cat") == "user_annotation":
             ranges.append((event["ts"], event["ts"] + event["dur"], event["name"]))
     found: dict[str, float] = {}
+    spans: dict[tuple[float, float, str], tuple[float, float]] = {}
     for event in events:
         if event.get("cat") not in ("kernel", "gpu_memset", "gpu_memcpy"):
             continue
-        at = launches.get(event["args"]["correlation"], -1.0)
-        name = next((name for start, end, name in ranges if start <= at <= end), "other")
-        found[name] = found.get(name, 0.0) + event["dur"] * 1e-6
+        at, end = launches.get(event["args"]["correlation"], -1.0), event["ts"] + event["dur"]
+        around = next((one for one in ranges if one[0] <= at <= one[1]), (0.0, 0.0, "other"))
+        first, last = spans.get(around, (event["ts"], end))
+        spans[around] = min(first, event["ts"]), max(last, end)
+        found[around[2]] = found.get(around[2], 0.0) + event["dur"] * 1e-6
+    for (_, _, name), (first, last) in spans.items():
+        found[f"{name} span"] = found.get(f"{name} span", 0.0) + (last - first) * 1e-6
     found["kernels"] = sum(event.get("cat") == "kernel" for event in events)
     found["waits"] = sum("Synchronize" in event.get("name", "") for event in events)
     return found

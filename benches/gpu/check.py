@@ -1,7 +1,8 @@
 """Are the times of a GPU right? `python benches/gpu/check.py [CASE ...]`, on a machine that has one.
 
 Runs every training of `cases.py` under `laptime run`, and holds its report against the script's own synchronized
-clock and, where the GPU is the limit, against torch.profiler.
+clock and, where the GPU is the limit, against torch.profiler: from the first to the last kernel of a stage, and in
+brackets all its kernels added up.
 """
 
 from __future__ import annotations
@@ -53,9 +54,7 @@ def run(case: str, folder: str) -> tuple[list[float], dict[str, Any], str]:
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{case}: {done.stderr[-2000:]}")
-    clock = [
-        json.loads(line)["epoch_s"] for line in done.stdout.splitlines() if line.startswith("{")
-    ]
+    clock = [json.loads(line)["epoch_s"] for line in done.stdout.splitlines() if "epoch_s" in line]
     show = [sys.executable, "-m", "laptime", "report"]
     shown = [
         subprocess.run([*show, *more], env=env, capture_output=True, text=True)
@@ -72,6 +71,10 @@ def profiled(case: str, folder: str) -> dict[str, float]:
 
 def share(report: dict[str, Any], row: str) -> float:
     return sum(one["share"] for one in report["device_ledger"] or [] if one["row"] == row)
+
+
+def off_by(rows: dict[str, float], by_profiler: dict[str, float], name: str, kind: str) -> str:
+    return f"{(rows.get(name, 0.0) / by_profiler[name + kind] - 1) * 100:+.1f} %"
 
 
 def judge(case: str) -> tuple[str, str]:
@@ -91,9 +94,9 @@ def judge(case: str) -> tuple[str, str]:
     verdicts = [finding.get("text", "") for finding in report["findings"]]
     named = any(LIMITS[case] in verdict for verdict in verdicts) or LIMITS[case] in text
     stages = "".join(
-        f"  {name[:3]} {(rows.get(name, 0.0) / seconds - 1) * 100:+.1f} %"
-        for name, seconds in by_profiler.items()
-        if name in ("forward", "backward", "optimizer")
+        f"  {name[:3]} {off_by(rows, by_profiler, name, ' span')} ({off_by(rows, by_profiler, name, '')})"
+        for name in ("forward", "backward", "optimizer")
+        if name in by_profiler
     )
     line = (
         f"{case:20} {len(epochs)}/{len(clock):<3} {clock[-1] * 1e3:8.1f} ms {off * 100:6.2f} % "

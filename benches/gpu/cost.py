@@ -8,6 +8,7 @@ synchronize in each step, and traceml-ai where it is installed.
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import statistics
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ LAPTIME = (sys.executable, "-m", "laptime", "run", "--quiet", "--")
 def command(name: str, model: str, way: str):
     launcher = LAPTIME if way == "laptime" else ()
     if way == "traceml":
-        traceml = str(Path(sys.executable).parent / "traceml")
+        traceml = shutil.which("traceml") or "traceml"
         return lambda port: [traceml, "run", WORKER, "--args", str(port), name, model, way]
     return lambda port: [*launcher, sys.executable, WORKER, str(port), name, model, way]
 

@@ -134,6 +134,32 @@ fn assert_same(found: &BTreeMap<String, f64>, truth: &BTreeMap<StageId, u64>) {
     );
 }
 
+/// When the device had done what it was given until the begin and the end of every epoch that ended.
+fn epoch_bounds(script: &Script) -> Vec<(u64, u64)> {
+    let events = || {
+        script.records.iter().filter_map(|record| match record {
+            Record::Event { event, .. } => Some(*event),
+            _ => None,
+        })
+    };
+    let done = |at: Ticks| {
+        let passed = events().filter_map(|event| match event {
+            Event::Boundary { host, done, .. } if host <= at => Some(done),
+            _ => None,
+        });
+        passed.max().unwrap_or(at).max(at).0
+    };
+    let (mut began, mut bounds) = (0, Vec::new());
+    for event in events() {
+        match event {
+            Event::EpochBegin { at, .. } => began = done(at),
+            Event::EpochEnd { at, .. } => bounds.push((began, done(at))),
+            _ => {}
+        }
+    }
+    bounds
+}
+
 /// Where the time between the cuts of a fit went that are laps: nothing where no step ended.
 fn trained(script: &Script, fit: u32) -> BTreeMap<StageId, u64> {
     let mut truth = BTreeMap::new();
@@ -240,6 +266,47 @@ proptest! {
         if let Some(rows) = &report.device_ledger {
             let wall: f64 = rows.iter().map(|row| row.seconds).sum();
             assert!(near(wall, report.wall_s), "{rows:?}");
+        }
+    }
+
+    #[test]
+    fn the_hosts_ledger_of_an_epoch_is_what_the_host_did_until_the_device_was_done(
+        acts in prop::collection::vec(act_on_device(), 0..160)
+    ) {
+        let mut script = Script::new();
+        script.on_device();
+        let is_lossless = |act: &Act| !matches!(act, Act::Full(_) | Act::FitOfSteps | Act::Boundary(1.., _));
+        for act in acts.into_iter().filter(is_lossless) {
+            // What follows a fit is called otherwise when another one begins.
+            let is_another = matches!(act, Act::Fit) && !script.in_fit && !script.between.is_empty();
+            if is_another {
+                continue;
+            }
+            if matches!(act, Act::Epoch | Act::Fit) {
+                script.boundary(StageId::PREPARE);
+            }
+            play(&mut script, act);
+        }
+        script.close();
+        let report = script.report();
+        check(&report);
+        let bounds = epoch_bounds(&script);
+        let complete = report.epochs.iter().filter(|lap| lap.complete && lap.kind == LapKind::Epoch);
+        for (epoch, (began, ended)) in complete.zip(bounds) {
+            let mut truth: BTreeMap<StageId, u64> = BTreeMap::new();
+            for (from, until, stage) in &script.timeline {
+                let length = (*until).min(ended).saturating_sub((*from).max(began));
+                *truth.entry(*stage).or_default() += length;
+            }
+            // Whether a fit follows is not known when one ends.
+            let torn = truth.remove(&StageId::TEAR_DOWN).unwrap_or(0);
+            *truth.entry(StageId::BETWEEN_EPOCHS).or_default() += torn;
+            let mut stages = epoch.stages.clone();
+            let torn = stages.remove("tear_down").unwrap_or(0.0);
+            if torn > 0.0 {
+                *stages.entry("between_epochs".into()).or_default() += torn;
+            }
+            assert_same(&stages, &truth);
         }
     }
 

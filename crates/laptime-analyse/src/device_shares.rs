@@ -1,4 +1,4 @@
-//! Device shares: where the time of the steps went on the device, all fits together.
+//! Device shares: where the time of the steps went on the device once they are warm, all fits together.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,9 @@ impl<'a> DeviceShares<'a> {
 
     fn add_fit(&mut self, report: &'a Report, fit: &'a FitSummary) {
         let laps: Vec<_> = report.epochs.iter().filter(|lap| lap.fit == fit.index).collect();
-        let of_laps = laps.iter().filter_map(|lap| lap.device_stages.as_ref());
+        // In the first one kernels are loaded, libraries set up and functions compiled, while the device waits.
+        let warm_up = usize::from(laps.len() > 1);
+        let of_laps = laps.iter().skip(warm_up).filter_map(|lap| lap.device_stages.as_ref());
         let of_fit = fit.device_stages.iter().filter(|_| laps.is_empty());
         for (row, seconds) in of_laps.chain(of_fit).flatten() {
             if !BESIDE.contains(&row.as_str()) && seconds.is_finite() {

@@ -290,6 +290,54 @@ fn steps_that_were_not_looked_at_are_like_those_that_were() {
 }
 
 #[test]
+fn an_evaluation_between_epochs_is_the_fits_and_no_epochs() {
+    let mut script = begun();
+    for _ in 0..2 {
+        pass_of(&mut script, 20, &GPU_BOUND, hold_back);
+        script.wait_for_device(StageId::BETWEEN_EPOCHS);
+        script.launch(0, StageId::EVALUATE, 10 * MS, 100 * MS);
+        script.wait_for_device(StageId::BETWEEN_EPOCHS);
+    }
+    script.boundary(StageId::TEAR_DOWN).end_fit();
+    let report = script.close().report();
+    assert_closes(&report);
+    for epoch in &report.epochs {
+        assert!((epoch.wall_s - 0.9).abs() < 2e-4, "{epoch:?}");
+        assert!(!epoch.device_stages.as_ref().unwrap().contains_key("evaluate"));
+        assert!((epoch.evaluate_s - 0.01).abs() < 1e-9);
+    }
+    let fit = &report.fits[0];
+    assert!((fit.device_stages.as_ref().unwrap()["evaluate"] - 0.2).abs() < 1e-9, "{fit:?}");
+    assert!((fit.stages["device_wait"] - 0.18 - 2.0 * 0.2).abs() < 2e-2, "{:?}", fit.stages);
+    assert_eq!(verdict(&report).0, "gpu_bound");
+}
+
+#[test]
+fn windows_of_steps_end_when_the_device_has_done_them() {
+    let mut script = Script::new();
+    script.pass(MS).on_device().boundary(StageId::PREPARE).fit_of_steps(FitFacts::default());
+    for step in 0..60_u64 {
+        let start = Ticks(script.now);
+        for (stage, host, work) in GPU_BOUND {
+            script.launch(0, stage, host, work);
+        }
+        hold_back(&mut script);
+        script.end_step(start, 32, None).state();
+        if step % 10 == 9 {
+            script.boundary(StageId::PREPARE).between_steps();
+        }
+    }
+    script.wait_for_device(StageId::AFTER_UPDATE).boundary(StageId::TEAR_DOWN).end_fit().pass(MS);
+    let report = script.close().report();
+    assert_closes(&report);
+    assert!(report.epochs.len() > 1, "{:?}", report.epochs);
+    let (steps, wall_s) =
+        report.epochs.iter().fold((0, 0.0), |sum, lap| (sum.0 + lap.steps, sum.1 + lap.wall_s));
+    assert_eq!(steps, 60);
+    assert!((wall_s - 60.0 * 0.045).abs() < 1e-3, "{wall_s}");
+}
+
+#[test]
 fn between_epochs_a_device_idles_even_where_its_steps_are_not_looked_at() {
     let mut script = begun();
     for _ in 0..2 {
@@ -381,6 +429,62 @@ fn a_growing_log_never_shows_more_than_happened() {
         }
         for (now, then) in report.epochs.iter().zip(&whole.epochs) {
             assert!(now.wall_s <= then.wall_s + 0.25, "{now:?} {then:?}");
+        }
+    }
+}
+
+/// The same records, but every epoch's begin is on record only after some more events, as the hooks do that know only
+/// then that it was one.
+fn recorded_late(records: &[Record], by: usize) -> Vec<Record> {
+    let (mut shown, mut late): (Vec<Record>, Vec<(usize, Vec<Record>)>) = (Vec::new(), Vec::new());
+    for record in records {
+        let is_host = matches!(record, Record::Event { lane: 0, .. });
+        if matches!(record, Record::Event { lane: 0, event: Event::EpochBegin { .. } }) {
+            let is_total =
+                |record: &&Record| matches!(record, Record::Event { lane: 0, event: Event::Total(_) });
+            let totals = shown.iter().rev().take_while(is_total).count();
+            let mut mark = shown.split_off(shown.len() - totals);
+            mark.push(record.clone());
+            late.push((by, mark));
+            continue;
+        }
+        shown.push(record.clone());
+        if let Some((left, mark)) = late.last_mut().filter(|_| is_host) {
+            *left -= 1;
+            if *left == 0 {
+                shown.append(mark);
+                late.pop();
+            }
+        }
+    }
+    shown
+}
+
+#[test]
+fn a_mark_that_is_recorded_late_is_one_of_the_moment_that_it_is_of() {
+    let mut data = begun();
+    for _ in 0..2 {
+        pass_of(&mut data, 10, &[(DATA_WAIT, 30 * MS, 0), (FORWARD, MS, 5 * MS)], |_| ());
+        data.wait_for_device(StageId::BETWEEN_EPOCHS);
+    }
+    data.boundary(StageId::TEAR_DOWN).end_fit().pass(MS);
+    for mut script in [gpu_bound(3), launch_bound(), data] {
+        script.close();
+        let on_time = script.report();
+        script.records = recorded_late(&script.records, 5);
+        let late = script.report();
+        assert_closes(&late);
+        let near = |a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>| {
+            a.len() == b.len() && a.iter().all(|(row, seconds)| (b[row] - seconds).abs() < 1e-9)
+        };
+        assert_eq!(on_time.epochs.len(), late.epochs.len());
+        for (a, b) in on_time.epochs.iter().zip(&late.epochs) {
+            assert!((a.wall_s - b.wall_s).abs() < 1e-9, "{a:?} {b:?}");
+            assert!(
+                near(a.device_stages.as_ref().unwrap(), b.device_stages.as_ref().unwrap()),
+                "{a:?} {b:?}"
+            );
+            assert!(near(&a.stages, &b.stages), "{:?} {:?}", a.stages, b.stages);
         }
     }
 }
@@ -480,6 +584,18 @@ fn a_device_that_computes_all_the_time_is_the_limit() {
     let device = &report.devices.unwrap()[0];
     assert_eq!((device.steps_ahead, device.name.as_deref()), (Some(4), Some("NVIDIA H200")));
     assert!(device.busy_share.unwrap() > 0.999);
+}
+
+#[test]
+fn what_is_compiled_in_the_first_epoch_limits_no_later_step() {
+    let mut script = begun();
+    pass_of(&mut script, 1, &[(FORWARD, 10_000 * MS, MS)], |_| ());
+    for _ in 0..2 {
+        pass_of(&mut script, 20, &GPU_BOUND, hold_back);
+    }
+    script.wait_for_device(StageId::BETWEEN_EPOCHS);
+    script.boundary(StageId::TEAR_DOWN).end_fit();
+    assert_eq!(verdict(&script.close().report()).0, "gpu_bound");
 }
 
 #[test]

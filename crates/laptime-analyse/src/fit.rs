@@ -8,13 +8,15 @@ use crate::epoch::Epoch;
 use crate::epochs::Epochs;
 use crate::lane::Lane;
 use crate::laps::Laps;
-use crate::layers::MOST_LAYERS;
 use crate::step_series::StepSeries;
 use crate::tally::Step;
 use crate::totals::Totals;
 
 /// The first so many epochs all have an outlook; later ones come at least this part of the way after another.
 const FINEST_OUTLOOK: u64 = 256;
+
+/// Modules kept of a model; one has fewer, and a log that says otherwise must not fill memory.
+const MOST_LAYERS: usize = 20_000;
 
 /// The metrics, most significant first.
 const BY_WEIGHT: [Metric; 4] =

@@ -5,9 +5,6 @@ use laptime_core::LayerFacts;
 use crate::process::Process;
 use crate::report::LayerSummary;
 
-/// Modules kept of a fit; a model has fewer, and a log that says otherwise must not fill memory.
-pub(crate) const MOST_LAYERS: usize = 20_000;
-
 /// The modules of every fit; `None` where none were measured.
 pub(crate) fn layers(process: &Process) -> Option<Vec<LayerSummary>> {
     let fits = process.fits.iter().flat_map(|(number, fit)| {

@@ -104,11 +104,7 @@ impl Process {
         if self.devices.is_empty() {
             return None;
         }
-        let Some(Released { lane, event, totals }) = self.gate.release(until, self.facts.ns_per_tick) else {
-            let horizon = self.gate.horizon();
-            self.devices.values_mut().for_each(|device| device.advance(horizon));
-            return None;
-        };
+        let Released { lane, event, totals } = self.gate.release(until, self.facts.ns_per_tick)?;
         if let (Some(mut totals), Some(at)) = (totals, event.instant()) {
             totals.device = self.device_rows_at(at);
             self.lane(lane).recorded = totals;

@@ -30,6 +30,8 @@ pub(crate) struct Script {
     recorded: BTreeMap<StageId, (u64, u64)>,
     /// Where the time went, booked tick by tick and not by the recorder's rules.
     pub(crate) truth: BTreeMap<StageId, u64>,
+    /// The same in time order: from when, until when, what.
+    pub(crate) timeline: Vec<(u64, u64, StageId)>,
     /// The same for every epoch that began.
     pub(crate) epochs: Vec<BTreeMap<StageId, u64>>,
     /// The same between the cuts of every fit, whether it has epochs or not.
@@ -72,6 +74,7 @@ impl Script {
             totals: BTreeMap::new(),
             recorded: BTreeMap::new(),
             truth: BTreeMap::new(),
+            timeline: Vec::new(),
             epochs: Vec::new(),
             between: Vec::new(),
             fits: 0,
@@ -168,6 +171,7 @@ impl Script {
         self.now += ticks;
         let stage = self.effective_stage();
         *self.truth.entry(stage).or_default() += ticks;
+        self.timeline.push((self.now - ticks, self.now, stage));
         if self.in_fit {
             *self.between.last_mut().unwrap().truth.entry(stage).or_default() += ticks;
         }

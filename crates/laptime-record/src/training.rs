@@ -235,6 +235,7 @@ impl Training {
 
     /// An evaluation without a loader, or a checkpoint, has ended.
     pub fn record_activity(&mut self) {
+        self.boundaries.mark(StageId::BETWEEN_EPOCHS);
         self.pause = Some(mark_again(self.pause));
         self.paused_at = now();
         self.paused = true;

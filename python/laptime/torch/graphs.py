@@ -6,7 +6,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -22,6 +22,12 @@ captured: list[Any] | None = None
 
 # The optimizer of every graph that has an update.
 _optimizers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+class Step(NamedTuple):
+    """A step that is replayed: its optimizer, unless the script has let go of it."""
+
+    optimizer: Any
 
 
 def attach() -> None:
@@ -72,8 +78,8 @@ def _end_capture(graph: Any) -> None:
 
 def _make_replay(original: Callable[..., Any]) -> Callable[..., Any]:
     def replay(self: Any) -> Any:
-        optimizer = None if is_inside() else _begin_replay(self, sys._getframe().f_back)
-        if optimizer is None:
+        step = None if is_inside() else _begin_replay(self, sys._getframe().f_back)
+        if step is None:
             return original(self)
         try:
             return original(self)
@@ -81,25 +87,26 @@ def _make_replay(original: Callable[..., Any]) -> Callable[..., Any]:
             _guard.hide_frame(error)
             raise
         finally:
-            _end_replay(optimizer)
+            _end_replay(step)
 
     return replay
 
 
 @_guard.safely
-def _begin_replay(graph: Any, frame: FrameType | None) -> Any:
-    """A graph that updates a model is a step; gives its optimizer, or nothing for any other graph."""
+def _begin_replay(graph: Any, frame: FrameType | None) -> Step | None:
+    """A graph that updates a model is a step; any other is none."""
     known = _optimizers.get(graph)
-    optimizer = None if known is None else known()
-    if optimizer is None:
+    if known is None:
         return None
+    step = Step(known())
     _native.begin_function(_STAGE, True)
-    if begin_compiled_update(optimizer) == UPDATE_UNSETTLED:
-        here.training.settle_update(optimizer, frame)
-    return optimizer
+    if begin_compiled_update(step.optimizer) == UPDATE_UNSETTLED:
+        here.training.framework = "torch"
+        here.training.settle_update(step.optimizer, frame)
+    return step
 
 
 @_guard.safely
-def _end_replay(optimizer: Any) -> None:
+def _end_replay(step: Step) -> None:
     _native.end_function(_STAGE)
-    end_compiled_update(optimizer)
+    end_compiled_update(step.optimizer)

@@ -33,6 +33,8 @@ _in_backward = torch._C._current_graph_task_id
 _HOOKED_CALL = 3_000
 # Modules of a model that are timed: more would take too long to hook.
 _MOST_MODULES = 5_000
+# Modules that a script calls itself in one fit: a loss is one, too.
+_MOST_MODELS = 64
 # Samples whose device has not come to them yet.
 _MOST_PENDING = 8
 
@@ -84,12 +86,14 @@ class Model:
         "mark_outside",
         "prefix",
         "reason",
+        "root",
         "sample",
         "sees_backward",
         "steps",
     )
 
     def __init__(self, root: Any, prefix: str) -> None:
+        self.root = weakref.ref(root)
         self.prefix = prefix
         self.calls = Steps()
         # Samples that are added up.
@@ -326,7 +330,8 @@ class Watch:
     """The models that are trained, the call that is sampled, and what came of those before."""
 
     def __init__(self) -> None:
-        self.models: weakref.WeakKeyDictionary[Any, Model] = weakref.WeakKeyDictionary()
+        # By address: a metric is a module whose hash changes.
+        self.models: dict[int, Model] = {}
         self.clock = Clock()
         self.sample: Sample | None = None
         # Samples whose backward pass, and whose device, may not be done yet.
@@ -349,15 +354,18 @@ class Watch:
         """The call that is sampled has ended."""
         _end(self)
 
-    def model_of(self, root: Any) -> Model:
+    def model_of(self, root: Any) -> Model | None:
         """What is known of a model; of several in a fit each but the first has its class before its names."""
-        model = self.models.get(root)
-        if model is None:
-            taken = {known.prefix for known in self.models.values()}
-            prefix = type(root).__name__ if taken else ""
-            while prefix in taken:
-                prefix += "'"
-            model = self.models[root] = Model(root, prefix)
+        model = self.models.get(id(root))
+        if model is not None and model.root() is root:
+            return model
+        if len(self.models) >= _MOST_MODELS:
+            return None
+        taken = {known.prefix for known in self.models.values()}
+        prefix = type(root).__name__ if taken else ""
+        while prefix in taken:
+            prefix += "'"
+        model = self.models[id(root)] = Model(root, prefix)
         return model
 
     def settle(self, *, is_last: bool = False) -> None:
@@ -391,7 +399,7 @@ class Watch:
             reasons = [model.reason for model in self.models.values() if model.reason]
             compiled = COMPILED if _compiles() else ""
             _native.layers_off(next(iter(reasons), compiled or TOO_SHORT))
-        self.models = weakref.WeakKeyDictionary()
+        self.models = {}
         self.pending = []
         self.recorded_at = 0
 
@@ -400,7 +408,7 @@ class Watch:
 def _begin(watch: Watch, root: Any) -> bool:
     entered = _now()
     model = watch.model_of(root)
-    if model.reason or not watch.schedule.wants(model.calls):
+    if model is None or model.reason or not watch.schedule.wants(model.calls):
         return False
     # What was compiled since is as good a reason as what was compiled at first.
     model.reason = _why_not(root)

@@ -10,7 +10,7 @@ use crate::device_rows::{DeviceRow, DeviceRows};
 const LEAST_BACKLOG_NS: f64 = 30_000.0;
 /// The least backlog, as a part of the time that the host took to launch.
 const LEAST_BACKLOG_PART: u64 = 10;
-/// Pieces kept until it is known that no mark lies before them.
+/// Pieces kept until a mark settles them; a mark may be recorded long after the moment that it is of.
 const MOST_PIECES: usize = 65_536;
 
 /// A boundary: the device had done all that it was given until `host` at `done`, and works for `stage` next.

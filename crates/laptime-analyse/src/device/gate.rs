@@ -10,10 +10,12 @@ use crate::totals::Totals;
 
 /// Events of a lane that wait at most; of more the oldest go on with what is known.
 const MOST_EVENTS: usize = 65_536;
-/// Boundaries and losses kept at most, and those kept behind the oldest event that waits: a step that ends now began
-/// before events that have gone on.
+/// Boundaries and losses kept at most, and boundaries and spans kept that are older than all that waits: a mark may be
+/// recorded long after the moment that it is of.
 const MOST_PASSED: usize = 65_536;
-const BEHIND: usize = 1_024;
+const BEHIND: usize = 16_384;
+/// Events looked at beyond the mark after an instant, for stages that were open at it.
+const BEYOND: usize = 4_096;
 /// A lane that says nothing for so long after an instant has no more to say of it.
 const SILENT_NS: f64 = 1e9;
 /// Steps that the host is ahead, counted one by one up to so many.
@@ -41,6 +43,10 @@ struct Queue {
     open: Vec<OpenStage>,
     /// The instant of the newest mark that went on.
     marked: Ticks,
+    /// What time is that no stage claims, since that mark.
+    background: StageId,
+    /// Spans that went on, in the order they ended.
+    spans: VecDeque<Event>,
 }
 
 /// Where the events of the host wait for a device.
@@ -162,6 +168,12 @@ impl Gate {
                 }
                 event
             }
+            Event::Span { .. } => {
+                if let Some(queue) = self.lanes.get_mut(&lane) {
+                    queue.remember(event);
+                }
+                event
+            }
             Event::Measured { metric, at, value } => Event::Measured { metric, at: self.done(at), value },
             other => other,
         };
@@ -175,7 +187,8 @@ impl Gate {
         };
         let done = done.max(queue.marked);
         queue.marked = done;
-        let totals = queue.totals_at(&mark, at, done);
+        queue.background = background(&mark, queue.background);
+        let totals = queue.totals_at(at, done);
         let event = match mark {
             Event::FitBegin { fit, .. } => Event::FitBegin { fit, at: done },
             Event::FitEnd { fit, .. } => Event::FitEnd { fit, at: done },
@@ -220,8 +233,8 @@ impl Gate {
         median.filter(|_| all > 0 && !self.passed.is_empty()).map(|ahead| ahead as u64)
     }
 
-    /// No mark will come before this instant.
-    pub(crate) fn horizon(&self) -> Ticks {
+    /// What is older has gone on.
+    fn horizon(&self) -> Ticks {
         let oldest = self.lanes.values().filter_map(|queue| queue.events.iter().find_map(Event::instant));
         oldest.min().unwrap_or(self.newest)
     }
@@ -235,34 +248,44 @@ impl Gate {
 }
 
 impl Queue {
+    fn remember(&mut self, span: Event) {
+        self.spans.push_back(span);
+        if self.spans.len() > BEHIND {
+            self.spans.pop_front();
+        }
+    }
+
     /// The thread's totals at an instant after a mark: as recorded at the last mark before it, and what its spans
     /// say of the time since.
-    fn totals_at(&self, mark: &Event, at: Ticks, done: Ticks) -> Totals {
-        let (mut totals, mut from, mut background) = (self.recorded.clone(), at, background(mark));
+    fn totals_at(&self, at: Ticks, done: Ticks) -> Totals {
+        let (mut totals, mut from, mut background) = (self.recorded.clone(), at, self.background);
         if done <= at {
             return totals;
         }
-        let (mut recorded, mut behind) = (self.recorded.clone(), 0);
+        let mut recorded = self.recorded.clone();
+        let mut until = self.events.len();
         for (place, event) in self.events.iter().enumerate() {
             match (event, mark_at(event)) {
                 (Event::Total(total), _) => recorded.set(*total),
-                (_, Some(next)) if next > done => break,
+                (_, Some(next)) if next > done => {
+                    until = place;
+                    break;
+                }
                 (_, Some(next)) => {
-                    (totals, from, background) = (recorded.clone(), next.max(from), self::background(event));
-                    behind = place + 1;
+                    (totals, from) = (recorded.clone(), next.max(from));
+                    background = self::background(event, background);
                 }
                 _ => {}
             }
         }
+        // A mark may be recorded after spans that are later than it, and a stage that is open at it ends after it.
+        let until = until.saturating_add(BEYOND);
+        let older = self.spans.partition_point(|span| span.instant() <= Some(from));
         let mut painted = Painted::new(from, done);
-        for event in self.events.iter().skip(behind) {
-            match *event {
-                Event::Span { stage, start, end, in_evaluate, .. } => {
-                    let stage = if in_evaluate { StageId::EVALUATE } else { stage };
-                    totals.add(stage, painted.claim(start, end));
-                }
-                _ if mark_at(event).is_some() => break,
-                _ => {}
+        for event in self.spans.iter().skip(older).chain(self.events.iter().take(until)) {
+            if let Event::Span { stage, start, end, in_evaluate, .. } = *event {
+                let stage = if in_evaluate { StageId::EVALUATE } else { stage };
+                totals.add(stage, painted.claim(start, end));
             }
         }
         if self.at >= done {
@@ -286,10 +309,11 @@ fn mark_at(event: &Event) -> Option<Ticks> {
 }
 
 /// What time after a mark is that no stage claims.
-fn background(mark: &Event) -> StageId {
+fn background(mark: &Event, before: StageId) -> StageId {
     match mark {
         Event::FitEnd { .. } => StageId::TEAR_DOWN,
         Event::FitBegin { .. } | Event::EpochEnd { .. } => StageId::BETWEEN_EPOCHS,
-        _ => StageId::UNACCOUNTED,
+        Event::EpochBegin { .. } => StageId::UNACCOUNTED,
+        _ => before,
     }
 }

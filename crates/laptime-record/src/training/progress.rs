@@ -219,6 +219,8 @@ impl Progress {
         if !epoch_is_open() {
             epoch_begin(since);
             self.in_epoch = true;
+            // Steps before it belong to no epoch, and what they trained on is no part of its rows.
+            self.epoch_samples = 0;
         }
     }
 

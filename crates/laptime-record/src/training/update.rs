@@ -218,6 +218,7 @@ impl Training {
             self.samples = 0;
             self.updated = self.stretch();
             if self.is_exhausted() {
+                self.boundaries.mark(StageId::AFTER_UPDATE);
                 self.record_last_update();
             }
             return;

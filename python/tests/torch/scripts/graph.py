@@ -32,6 +32,12 @@ def loss_of(inputs):
     return nn.functional.linear(inputs, model.weight).square().mean()
 
 
+def step():
+    optimizer.zero_grad()
+    model(static).square().mean().backward()
+    optimizer.step()
+
+
 torch.manual_seed(0)
 model = nn.Linear(8, 1, bias=False)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
@@ -39,11 +45,12 @@ static = torch.zeros(16, 8)
 if graphs is not None:
     for name in ("capture_begin", "capture_end", "replay"):
         setattr(Graph, name, getattr(graphs, f"_make_{name}")(getattr(Graph, name)))
+for _ in range(3):
+    # A graph is captured when everything it needs is there.
+    step()
 graph = Graph(model.weight, static)
 graph.capture_begin()
-optimizer.zero_grad()
-model(static).square().mean().backward()
-optimizer.step()
+step()
 graph.capture_end()
 
 loader = DataLoader(TensorDataset(torch.randn(160, 8)), batch_size=16)
