@@ -1,9 +1,13 @@
 //! `laptime compare` on recorded runs and on small ones that are made here.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(unsafe_code, reason = "a terminal of its own is made by the C library")]
 
 mod laptime;
 
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::FromRawFd;
 use std::path::Path;
 
 use laptime::{Said, copied, fixtures, json, run};
@@ -201,4 +205,35 @@ fn commands_that_record_nothing_are_compared_as_a_whole_and_need_several_runs() 
     let text = run(folder.path(), "compare s1 l1").out;
     assert!(text.contains("whether it is the same training is not known"), "{text}");
     assert!(text.contains("changed: command 0.05 → 0.8"), "{text}");
+}
+
+/// What a terminal so wide shows.
+fn on_terminal(folder: &Path, words: &str, width: u16) -> String {
+    let (mut ours, mut theirs) = (0, 0);
+    let mut size = libc::winsize { ws_row: 50, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 };
+    let null = std::ptr::null_mut();
+    // SAFETY: live pointers for two descriptors and the size; the rest may be null.
+    let made = unsafe {
+        libc::openpty(&raw mut ours, &raw mut theirs, null, std::ptr::null_mut(), (&raw mut size).cast())
+    };
+    assert_eq!(made, 0);
+    // SAFETY: both descriptors were just opened and belong to nobody else.
+    let (mut screen, theirs) = unsafe { (File::from_raw_fd(ours), File::from_raw_fd(theirs)) };
+    let mut command = laptime::laptime(folder, words);
+    let mut child = command.stdout(theirs).spawn().unwrap();
+    // Our copy of the other end is closed, so that reading ends with the child.
+    drop(command);
+    let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
+    while let Ok(read @ 1..) = screen.read(&mut bytes) {
+        shown.extend_from_slice(&bytes[..read]);
+    }
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(shown).unwrap()
+}
+
+#[test]
+fn a_narrow_terminal_gets_narrow_lines() {
+    let text = on_terminal(&fixtures(), "compare --dir . --color never pytorch keras", 44);
+    assert!(text.starts_with("keras is not the same training as pytorch:"), "{text}");
+    assert!(text.lines().all(|line| line.trim_end().chars().count() <= 44), "{text}");
 }

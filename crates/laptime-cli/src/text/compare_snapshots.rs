@@ -116,6 +116,9 @@ fn a_slower_side_that_fails_its_condition_with_device_and_fits() {
     slower.gate = Some(Gate { fail_if_slower: 0.05, met: false });
     slower.device_stages =
         Some(vec![stage("backward", 2.9e-3, 4.9e-3, true), stage("idle_data", 1.1e-3, 1.2e-3, false)]);
+    for row in slower.stages.iter_mut().chain(slower.device_stages.iter_mut().flatten()) {
+        row.b_share = row.b_s / 13.8e-3;
+    }
     slower.fits = vec![
         FitRatio { index: 0, label: "small".into(), a_s: 1e-3, b_s: 1.1e-3, ratio: None },
         FitRatio {
