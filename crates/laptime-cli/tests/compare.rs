@@ -110,8 +110,8 @@ fn a_side_that_is_much_slower_fails_the_condition_and_the_other_way_it_passes() 
     let log = |name: &str, id: &str, step_ns: u64| {
         laptime::write_steps(&folder.path().join(".laptime"), name, id, step_ns);
     };
-    log("base", "20261116T000000Z-00000001", 1_000_000);
-    log("slow", "20261116T000001Z-00000002", 1_200_000);
+    log("base", "20261116T000000Z-00000001", 20_000_000);
+    log("slow", "20261116T000001Z-00000002", 24_000_000);
     let slow = run(folder.path(), "compare base slow --fail-if-slower 5%");
     assert_eq!((slow.code, slow.err.as_str()), (Some(3), ""), "{}", slow.out);
     assert!(slow.out.starts_with("slow is 1.20× slower (95 %:"), "{}", slow.out);

@@ -9,9 +9,6 @@ use crate::statistics::{mean, t_width};
 
 /// The share of intervals that hold the truth.
 pub(super) const LEVEL: f64 = 0.95;
-/// What two runs of the same command differ by where nothing is known of it, standard deviation: the least of a quiet
-/// machine.
-const UNSEEN_DRIFT: f64 = 0.005;
 /// What a run may be slowed by where others want the CPUs all the time and did not during the other run, standard
 /// deviation.
 const CONTENTION: f64 = 0.5;
@@ -141,7 +138,7 @@ fn between(a: (&[Mean], &[f64]), b: (&[Mean], &[f64])) -> RatioError {
 fn within(a: &Mean, b: &Mean, disturbance: f64) -> Option<RatioError> {
     let (a, b): (MeanError, MeanError) = (a.error?, b.error?);
     let by_steps = a.relative.powi(2) + b.relative.powi(2);
-    let drift = [a, b].map(|run| run.wander.max(UNSEEN_DRIFT).powi(2));
+    let drift = [a, b].map(|run| run.wander.powi(2));
     let error = by_steps + drift[0] + drift[1] + disturbance.powi(2);
     let shares = a.relative.powi(4) / a.degrees + b.relative.powi(4) / b.degrees;
     Some(RatioError {
@@ -226,10 +223,11 @@ pub(super) fn fits(a: &Side<'_>, b: &Side<'_>) -> Vec<FitRatio> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::series::unseen;
     use super::*;
 
     fn seen(seconds: f64, relative: f64) -> Mean {
-        Mean { seconds, error: Some(MeanError { relative, degrees: 20.0, wander: 0.0 }) }
+        Mean { seconds, error: Some(MeanError { relative, degrees: 20.0, wander: unseen(60.0) }) }
     }
 
     fn half(a: &[Mean], b: &[Mean]) -> f64 {
@@ -239,7 +237,7 @@ mod tests {
     #[test]
     fn one_run_a_side_is_never_more_certain_than_a_quiet_machine_allows() {
         let half = half(&[seen(1.0, 1e-6)], &[seen(1.0, 1e-6)]);
-        assert!(half > 1.9 * UNSEEN_DRIFT * 2_f64.sqrt(), "{half}");
+        assert!(half > 0.014 && half < 0.016, "{half}");
     }
 
     #[test]

@@ -14,6 +14,18 @@ const FEWEST_STRETCHES: usize = 4;
 /// Stretches in which a wandering machine shows.
 const WANDER_STRETCHES: usize = 8;
 
+/// What two runs of the same command differ by on a quiet machine, standard deviation, however long they are.
+const UNSEEN: f64 = 0.005;
+/// Shorter runs than this see too little of what a machine does, seconds, and the shorter the less: equal ones of
+/// 0.07 s differed by a fifth on a virtual machine where those of 3.5 s differed by 6 %.
+const LONG: f64 = 10.0;
+const SHORTER: f64 = 0.75;
+
+/// What a run may be off by through what it did not see, with so many seconds of steps; standard deviation as a share.
+pub(super) fn unseen(seconds: f64) -> f64 {
+    UNSEEN * (1.0 + LONG / seconds.max(1e-3)).powf(SHORTER)
+}
+
 /// A mean, and how wrong it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mean {
@@ -30,7 +42,7 @@ pub(super) struct MeanError {
     pub(super) relative: f64,
     /// Degrees of freedom behind it.
     pub(super) degrees: f64,
-    /// How far slow changes within the run wander, standard deviation: another run may be so far off.
+    /// How far another run may be off by what changes slowly, standard deviation.
     pub(super) wander: f64,
 }
 
@@ -48,7 +60,8 @@ pub(super) fn mean_step(fit: &FitSteps) -> Option<Mean> {
         let groups = STRETCHES.into_iter().map(|most| most.min(fit.steady.len() / 2).max(FEWEST_STRETCHES));
         let errors = groups.filter_map(|groups| relative_error(&stretches(groups)));
         let (relative, degrees) = errors.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        Some(MeanError { relative, degrees, wander: wander(&stretches(WANDER_STRETCHES)) })
+        let steps: Vec<f64> = fit.steady.iter().map(|block| block.mean_ticks() * fit.tick_s).collect();
+        Some(MeanError { relative, degrees, wander: wander(&steps).max(unseen(ticks * fit.tick_s)) })
     };
     (seconds.is_finite() && seconds > 0.0)
         .then(|| Mean { seconds, error: Some(()).filter(|()| enough).and_then(|()| widest()) })
@@ -60,7 +73,7 @@ pub(super) fn mean_of_laps(values: &[f64]) -> Option<Mean> {
     let error = relative_error(values).map(|(relative, degrees)| MeanError {
         relative,
         degrees,
-        wander: wander(values),
+        wander: wander(values).max(UNSEEN),
     });
     Some(Mean { seconds, error })
 }
@@ -83,13 +96,22 @@ pub(super) fn relative_error(values: &[f64]) -> Option<(f64, f64)> {
     Some(((full * past / count).max(0.0).sqrt() / mean, (count / past - 1.0).max(2.0)))
 }
 
-/// Standard deviation of what changes slowly, as a share of the mean: what neighbours have in common is not noise of
-/// single steps.
+/// Standard deviation of the means of stretches beyond what the noise of single values explains, as a share of the
+/// mean: a machine that is so much faster in one stretch than in another may be so in one run, too.
 fn wander(values: &[f64]) -> f64 {
-    let (Some(mean), Some(variance)) = (mean(values).filter(|mean| *mean > 0.0), variance(values)) else {
+    let stretches: Vec<f64> = (0..WANDER_STRETCHES)
+        .filter_map(|at| {
+            mean(&values[at * values.len() / WANDER_STRETCHES..(at + 1) * values.len() / WANDER_STRETCHES])
+        })
+        .collect();
+    let (Some(mean), Some(seen)) = (mean(values).filter(|mean| *mean > 0.0), variance(&stretches)) else {
         return 0.0;
     };
-    (lag_one_correlation(values) * variance).max(0.0).sqrt() / mean
+    // Neighbours differ by noise alone, however slowly their level changes (von Neumann 1941).
+    let squares: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    let noise = squares / (2.0 * (values.len() - 1) as f64);
+    let explained = noise * stretches.len() as f64 / values.len() as f64;
+    (seen - explained).max(0.0).sqrt() / mean
 }
 
 #[cfg(test)]
