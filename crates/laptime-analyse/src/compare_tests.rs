@@ -5,7 +5,7 @@ use laptime_core::{FitFacts, Machine, RunMeta, StageId, Ticks};
 use crate::chance::Chance;
 use crate::compare::{Answer, Asked, Cause, ComparedRun, Comparison, More, Outcome, compare};
 use crate::script::Script;
-use crate::{Digest, rfc3339};
+use crate::{Digest, Warning, rfc3339};
 
 /// What a made-up training is like.
 #[derive(Clone, Copy)]
@@ -380,4 +380,18 @@ fn several_fits_are_compared_one_by_one_and_together() {
     assert!((ratios[0] - 1.0).abs() < 0.01 && (ratios[1] - 2.0).abs() < 0.01, "{ratios:?}");
     assert!((comparison.ratio.unwrap().mean - 1.5).abs() < 0.01, "{:?}", comparison.ratio);
     assert!(is_other_training(&compared(&[run(50_000_000, 2)], &[run(50_000_000, 3)])));
+}
+
+#[test]
+fn steps_that_the_recorder_dropped_make_no_other_training() {
+    let of = |epochs: usize, dropped: bool| {
+        let mut run = made(&PLAIN, 2);
+        for lap in run.report.epochs.iter_mut().take(epochs) {
+            lap.samples = lap.samples.map(|samples| samples * 9 / 10);
+        }
+        run.report.warnings.extend(dropped.then_some(Warning::SpansDropped { count: 7 }));
+        outcome(&compared(&[made(&PLAIN, 1)], &[run]), "samples an epoch")
+    };
+    assert_eq!((of(2, false), of(2, true)), (Outcome::Differ, Outcome::Agree));
+    assert_eq!(of(5, true), Outcome::Unknown);
 }

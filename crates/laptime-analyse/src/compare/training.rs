@@ -7,7 +7,7 @@ use laptime_core::units;
 use super::document::{Check, Outcome};
 use super::loss::loss_curves;
 use super::run::{ComparedRun, Side};
-use crate::report::{FitSummary, LapKind};
+use crate::report::{FitSummary, LapKind, Warning};
 
 /// Counts that differ by less are the same: a sampler may leave a few samples out.
 const SAME_COUNT: f64 = 0.005;
@@ -56,13 +56,20 @@ fn fit_checks(a: &Side<'_>, b: &Side<'_>, at: usize) -> Vec<Check> {
         move |run: &ComparedRun| run.report.fits.get(at).and_then(take).map(|count| count as f64)
     };
     vec![
-        count_check("samples an epoch", a, b, SAME_COUNT, |run| samples_an_epoch(run, at)),
+        samples_check(a, b, at),
         count_check("parameters", a, b, 0.0, of(|fit| fit.parameters)),
         count_check("batch", a, b, 0.0, of(|fit| fit.batch)),
         count_check("samples a step", a, b, SAME_COUNT, |run| a_step(run, at, |block| block.samples)),
         count_check("tokens a step", a, b, SAME_TOKENS, |run| a_step(run, at, |block| block.tokens)),
         loss_check(a, b, at),
     ]
+}
+
+/// Fewer samples than were trained on are no other training where the recorder dropped steps.
+fn samples_check(a: &Side<'_>, b: &Side<'_>, at: usize) -> Check {
+    let check = count_check("samples an epoch", a, b, SAME_COUNT, |run| samples_an_epoch(run, at));
+    let doubtful = check.outcome == Outcome::Differ && a.runs.iter().chain(b.runs).any(has_dropped);
+    if doubtful { Check { outcome: Outcome::Unknown, ..check } } else { check }
 }
 
 /// A count that all runs should have.
@@ -97,14 +104,25 @@ fn in_words(values: &[f64]) -> String {
     distinct.into_iter().map(units::count).collect::<Vec<_>>().join(" or ")
 }
 
-/// Samples of a whole epoch as they were counted, else the rows that were said.
+/// Samples of a whole epoch as they were counted, else the rows that were said. Where the recorder dropped steps, an
+/// epoch in the middle counts: most have all of theirs.
 fn samples_an_epoch(run: &ComparedRun, at: usize) -> Option<f64> {
     let fit = run.report.fits.get(at)?;
     let laps = run.report.epochs.iter().filter(|lap| lap.fit == fit.index);
     let whole = laps.filter(|lap| lap.complete && lap.kind != LapKind::Window);
-    let counted = whole.filter_map(|lap| Some((lap.samples?, lap.count)));
-    let (samples, epochs) = counted.fold((0, 0), |sum, lap| (sum.0 + lap.0, sum.1 + lap.1));
+    let counted: Vec<(u64, u64)> = whole.filter_map(|lap| Some((lap.samples?, lap.count))).collect();
+    if has_dropped(run) {
+        let mut each: Vec<f64> = counted.iter().map(|lap| lap.0 as f64 / lap.1 as f64).collect();
+        each.sort_by(f64::total_cmp);
+        return each.get(each.len() / 2).copied();
+    }
+    let (samples, epochs) = counted.iter().fold((0, 0), |sum, lap| (sum.0 + lap.0, sum.1 + lap.1));
     if epochs > 0 { Some(samples as f64 / epochs as f64) } else { fit.rows.map(|rows| rows as f64) }
+}
+
+/// Whether the recorder could not keep up, so that counts of steps and samples are too low.
+fn has_dropped(run: &ComparedRun) -> bool {
+    run.report.warnings.iter().any(|warning| matches!(warning, Warning::SpansDropped { .. }))
 }
 
 /// How much a step trains on, as most do: the last of an epoch may have less. `None` where nobody counts.
