@@ -180,7 +180,8 @@ def compiled() -> Pass:
 def graph() -> Pass:
     model = wide(2, 2048)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-    loader = DataLoader(Rows(4096 * 60), batch_size=4096)
+    batches = [torch.randn(4096, 64) for _ in range(4)]
+    loader = DataLoader(Ready(batches, 120), batch_size=None)
     static = torch.randn(4096, 64, device=DEVICE)
 
     def step() -> None:

@@ -68,8 +68,12 @@ fn pass_of(
 
 /// The queue of a device is full at 200 ms: the host is held back in the next launch.
 fn hold_back(script: &mut Script) {
+    hold_back_in(script, OPTIMIZER);
+}
+
+fn hold_back_in(script: &mut Script, stage: StageId) {
     let ahead = script.device_free(0) - script.now;
-    script.launch(0, OPTIMIZER, ahead.saturating_sub(200 * MS), 0);
+    script.launch(0, stage, ahead.saturating_sub(200 * MS), 0);
 }
 
 const GPU_BOUND: [(StageId, u64, u64); 4] =
@@ -596,6 +600,27 @@ fn what_is_compiled_in_the_first_epoch_limits_no_later_step() {
     script.wait_for_device(StageId::BETWEEN_EPOCHS);
     script.boundary(StageId::TEAR_DOWN).end_fit();
     assert_eq!(verdict(&script.close().report()).0, "gpu_bound");
+}
+
+#[test]
+fn a_stream_that_only_replays_a_captured_step_computes() {
+    let mut script = Script::new();
+    script.pass(MS).on_device().launch(0, StageId::HOST_TO_DEVICE, MS, MS).fit(FitFacts::default());
+    // Warmed up and captured on a stream of its own.
+    script.launch(1, FORWARD, 2 * MS, 14 * MS);
+    script.launch(1, OPTIMIZER, MS, MS);
+    let replayed = StageId(laptime_core::FIRST_USER_STAGE);
+    for _ in 0..2 {
+        pass_of(&mut script, 20, &[(DATA_WAIT, MS / 10, 0), (replayed, MS, 40 * MS)], |script| {
+            hold_back_in(script, replayed);
+        });
+    }
+    script.wait_for_device(StageId::BETWEEN_EPOCHS);
+    script.boundary(StageId::TEAR_DOWN).end_fit();
+    let report = script.close().report();
+    assert_closes(&report);
+    assert_eq!(verdict(&report).0, "gpu_bound");
+    assert!((report.epochs[1].wall_s - 0.8).abs() < 1e-3, "{}", report.epochs[1].wall_s);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use laptime_core::{StageId, Ticks};
+use laptime_core::{FIRST_USER_STAGE, StageId, Ticks};
 
 use crate::device_rows::{DeviceRow, DeviceRows};
 
@@ -222,7 +222,9 @@ impl DeviceFold {
 /// Whether a stream computes from this label on: the one after a copy or a wait only says that it has ended.
 fn begins_to_compute(before: StageId, stage: StageId) -> bool {
     let computing = [StageId::FORWARD, StageId::BACKWARD, StageId::OPTIMIZER];
-    computing.contains(&stage) && ![StageId::HOST_TO_DEVICE, StageId::DEVICE_WAIT].contains(&before)
+    // A compiled function or a captured step is a stage of its own.
+    let computes = computing.contains(&stage) || stage.0 >= FIRST_USER_STAGE;
+    computes && ![StageId::HOST_TO_DEVICE, StageId::DEVICE_WAIT].contains(&before)
 }
 
 fn least_ticks(ns_per_tick: f64) -> Ticks {
