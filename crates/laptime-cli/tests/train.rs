@@ -19,7 +19,7 @@ fn every_model_trains_closes_its_ledger_and_learns() {
     let trainings = [
         ("linear", 10),
         // Long enough that being without a CPU once is not a twentieth of it.
-        ("mlp --rows 100000 --batch 512 --epochs 10", 10),
+        ("mlp --rows 100000 --batch 512 --epochs 150", 150),
         ("cnn --epochs 2 --validate 0.2", 2),
         ("rnn --epochs 3", 3),
         ("lstm --epochs 2 --rows 400 --layers 2 --width 16", 2),
