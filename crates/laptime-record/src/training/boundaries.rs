@@ -51,7 +51,8 @@ impl Boundaries {
     /// Within a step: work is launched for another stage from here on.
     #[inline]
     pub(super) fn pass(&mut self, stage: StageId) {
-        if self.in_detail {
+        // Asked here, so that a training without a device touches no more code than that.
+        if device::is_on() && self.in_detail {
             self.put(stage);
         }
     }
@@ -59,6 +60,9 @@ impl Boundaries {
     /// A moment at which something may begin or end, whatever step is under way.
     #[inline]
     pub(super) fn mark(&mut self, stage: StageId) {
+        if !device::is_on() {
+            return;
+        }
         self.newest = None;
         self.put(if self.in_detail { stage } else { StageId::UNACCOUNTED });
     }
@@ -98,6 +102,7 @@ impl Boundaries {
         self.newest.map_or(StageId::UNACCOUNTED, |(_, stage)| stage)
     }
 
+    #[cold]
     fn put(&mut self, stage: StageId) {
         let Some(stream) = current_stream() else { return };
         let stage = self.pause.unwrap_or(stage);
