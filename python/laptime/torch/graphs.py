@@ -45,7 +45,11 @@ def _watch_graphs() -> None:
 
 def _make_capture_begin(original: Callable[..., Any]) -> Callable[..., Any]:
     def capture_begin(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = original(self, *args, **kwargs)
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.hide_frame(error)
+            raise
         _begin_capture()
         return result
 
@@ -55,7 +59,11 @@ def _make_capture_begin(original: Callable[..., Any]) -> Callable[..., Any]:
 def _make_capture_end(original: Callable[..., Any]) -> Callable[..., Any]:
     def capture_end(self: Any) -> Any:
         _end_capture(self)
-        return original(self)
+        try:
+            return original(self)
+        except BaseException as error:
+            _guard.hide_frame(error)
+            raise
 
     return capture_end
 

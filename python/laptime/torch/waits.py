@@ -10,7 +10,6 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _guard, _native
 from .._native import begin_device_work, end_device_work
-from .around import around
 from .copies import PLAIN, replace_method
 from .device import when_used
 from .sizes import untracked
@@ -29,46 +28,43 @@ def attach() -> None:
 @_guard.safely
 def _watch_waits() -> None:
     for name in _METHODS:
-        replace_method(name, _make_method)
-    wait = around(_begin_wait, _end_wait)
+        replace_method(name, _waiting(_is_on_device))
+    wait = _waiting(_always)
     cuda = torch.cuda
     _guard.replace(cuda, "synchronize", wait)
     for owner in (cuda.Stream, cuda.Event):
         _guard.replace(owner, "synchronize", wait)
 
 
-def _make_method(original: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_dynamo_compiling() or not _is_on_device(self):
-            return original(self, *args, **kwargs)
-        _begin_wait()
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            _guard.hide_frame(error)
-            raise
-        finally:
-            _end_wait()
+def _waiting(waits: Callable[[Any], bool | None]) -> Callable[[Any], Callable[..., Any]]:
+    """Makes a function whose calls are a wait for the device where `waits` says so of their arguments."""
 
-    return method
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def waiting(*args: Any, **kwargs: Any) -> Any:
+            if is_dynamo_compiling() or not waits(args):
+                return original(*args, **kwargs)
+            # Kept here: other threads wait too, and one wait may call another.
+            before = begin_device_work(_DEVICE_WAIT)
+            try:
+                return original(*args, **kwargs)
+            except BaseException as error:
+                _guard.hide_frame(error)
+                raise
+            finally:
+                end_device_work(_DEVICE_WAIT, before)
+
+        return waiting
+
+    return make
+
+
+def _always(_: Any) -> bool:
+    return True
 
 
 @_guard.safely
-def _is_on_device(tensor: Any) -> bool:
-    if type(tensor) not in PLAIN:
+def _is_on_device(args: tuple[Any, ...]) -> bool:
+    if not args or type(args[0]) not in PLAIN:
         return False
     with untracked():
-        return tensor.is_cuda
-
-
-# What work was launched for before each wait that is under way: one may call another.
-_before: list[int] = []
-
-
-def _begin_wait() -> None:
-    _before.append(begin_device_work(_DEVICE_WAIT))
-
-
-def _end_wait() -> None:
-    if _before:
-        end_device_work(_DEVICE_WAIT, _before.pop())
+        return args[0].is_cuda
