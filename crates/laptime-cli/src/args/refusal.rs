@@ -76,8 +76,9 @@ fn because(error: &clap::Error) -> String {
             format!("unknown command `{}`", context(error, ContextKind::InvalidSubcommand))
         }
         ErrorKind::MissingRequiredArgument => {
-            let any = if option.contains(',') { "one of " } else { "" };
-            format!("{any}{option} is missing")
+            let missing = context(error, ContextKind::InvalidArg);
+            let missing: Vec<String> = missing.split(", ").map(required_name).collect();
+            format!("{} {} missing", missing.join(" and "), if missing.len() > 1 { "are" } else { "is" })
         }
         ErrorKind::ArgumentConflict => conflict(error),
         _ => first_line(error),
@@ -121,9 +122,18 @@ fn help_command(typed: &[String]) -> String {
 
 /// The name of an option or argument as it is typed, without clap's brackets and the name of its value.
 fn argument_name(error: &clap::Error, kind: ContextKind) -> String {
-    let name = context(error, kind);
+    bare_name(&context(error, kind))
+}
+
+fn bare_name(name: &str) -> String {
     let name = name.split(' ').next().unwrap_or_default();
     name.trim_matches(['<', '>', '[', ']', '.']).replace('|', ", ")
+}
+
+/// The name of what must be given; of a group any one must.
+fn required_name(name: &str) -> String {
+    let name = bare_name(name);
+    if name.contains(',') { format!("one of {name}") } else { name }
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> String {
