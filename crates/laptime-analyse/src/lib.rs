@@ -3,6 +3,7 @@
 //! [`Digest`] folds the records of a run in the order they were written, in memory that does not grow with
 //! the number of spans, steps or epochs, and gives a [`Report`] at any moment.
 
+pub mod advise;
 mod clock;
 pub mod compare;
 mod compiled;
@@ -57,6 +58,7 @@ mod time_left;
 mod totals;
 mod track;
 mod trainers;
+mod training;
 mod utc;
 mod verdict;
 mod window;
@@ -98,4 +100,5 @@ pub use laptime_core::Estimate;
 pub use learning_curve::{LearningCurve, learning_curves};
 pub use profile::{ProfileStack, ProfileStacks};
 pub use report::*;
+pub use training::Training;
 pub use utc::rfc3339;

@@ -1,6 +1,8 @@
 //! Every command and option of `laptime`, with its help.
 
+mod advise;
 mod axis;
+mod change;
 mod compare;
 mod data;
 mod decimal;
@@ -15,10 +17,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use laptime_core::Change;
 use laptime_launch::runs_folder;
 
 use crate::screen::ColorChoice;
 
+pub(crate) use advise::AdviseArgs;
 pub(crate) use axis::is_name;
 pub(crate) use compare::CompareArgs;
 pub(crate) use data::DataArgs;
@@ -63,6 +67,8 @@ pub(crate) enum Command {
     Data(DataArgs),
     /// Show the report of a run or a sweep
     Report(ReportArgs),
+    /// Say what to change of a training, what that gains, and prove it
+    Advise(AdviseArgs),
     /// Say whether one run is faster than another, and what changed
     Compare(CompareArgs),
     /// List or remove the runs that are kept
@@ -154,6 +160,9 @@ pub(crate) struct RunArgs {
     /// Time each layer of the model on sampled steps (PyTorch, and Keras where it runs eagerly)
     #[arg(long, conflicts_with = "no_hooks")]
     pub(crate) layers: bool,
+    /// Train with a change that the script does not have, such as `num_workers=4`; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = change::parse_change, conflicts_with = "no_hooks")]
+    pub(crate) change: Vec<Change>,
     #[command(flatten)]
     pub(crate) place: Place,
     /// The command and its arguments, best after `--`

@@ -1,5 +1,6 @@
 //! The commands: file name = command.
 
+pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demo;
@@ -8,3 +9,4 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod sweep;
 pub(crate) mod train;
+mod trial;

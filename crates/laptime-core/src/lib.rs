@@ -1,5 +1,6 @@
 //! The words of laptime. No I/O, no clock, no threads: every other crate speaks in these types.
 
+mod change;
 mod counter;
 mod estimate;
 mod event;
@@ -19,6 +20,7 @@ mod time;
 mod track;
 pub mod units;
 
+pub use change::{CHANGES, Change};
 pub use counter::Counter;
 pub use estimate::Estimate;
 pub use event::Event;

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use laptime_record::{Finished, anchor};
@@ -32,8 +32,17 @@ pub struct Apart<'a> {
     pub signals: &'a Blocked,
     /// Who ends the command should this process be killed.
     pub watcher: Option<&'a Watcher>,
-    /// Whether Python is left alone.
-    pub no_hooks: bool,
+}
+
+/// A command that is run apart.
+#[derive(Clone, Debug, Default)]
+pub struct Job {
+    /// Its words.
+    pub words: Vec<OsString>,
+    /// The folder it runs in, where that is not this process'.
+    pub folder: Option<PathBuf>,
+    /// What is attached to its Pythons.
+    pub attach: Attach,
 }
 
 /// How a command that was started ended.
@@ -59,15 +68,15 @@ impl Apart<'_> {
     /// When it cannot be started; there is no run then.
     pub fn run(
         &self,
-        words: &[OsString],
+        job: &Job,
         mut supervisor: Supervisor,
         limit: Option<Duration>,
         beat: &mut dyn FnMut(),
     ) -> io::Result<(Watched, Finished)> {
-        let hooks = Hooks::prepare(&supervisor, if self.no_hooks { Attach::Nothing } else { Attach::Hooks });
+        let hooks = Hooks::prepare(&supervisor, &job.attach);
         let variables = environment::variables(&supervisor, &hooks);
         let started = outputs(supervisor.run())
-            .and_then(|files| Child::start_apart(words, &variables, self.signals, files, self.watcher));
+            .and_then(|files| Child::start_apart(job, &variables, self.signals, files, self.watcher));
         let child = match started {
             Ok(child) => child,
             Err(error) => {
@@ -77,7 +86,7 @@ impl Apart<'_> {
         };
         supervisor.watch(child.pid());
         let watched = Watch::new(&child, self.signals, limit).follow(&mut supervisor, beat);
-        supervisor.note(hooks.troubles(words));
+        supervisor.note(hooks.troubles(&job.words));
         let (status, message) = watched.ended.status();
         let finished = supervisor.finish(&anchor(), &watched.usage, status, message);
         // What is left of it would disturb the next.

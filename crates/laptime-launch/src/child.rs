@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use laptime_core::Status;
 use laptime_core::proc::ProcessStat;
 
+use crate::apart::Job;
 use crate::child_usage::ChildUsage;
 use crate::signals::{self, Blocked, Inherited, Signal};
 use crate::watcher::{Watcher, announce};
@@ -73,14 +74,17 @@ impl Child {
     /// Starts a command in a session of its own, away from the terminal: nothing to read, its words into
     /// these files.
     pub(crate) fn start_apart(
-        words: &[OsString],
+        job: &Job,
         variables: &[(&str, OsString)],
         signals: &Blocked,
         (out, error): (fs::File, fs::File),
         watcher: Option<&Watcher>,
     ) -> io::Result<Self> {
-        let mut command = command(words, signals.inherited());
+        let mut command = command(&job.words, signals.inherited());
         command.envs(variables.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &job.folder {
+            command.current_dir(folder);
+        }
         command.stdin(Stdio::null()).stdout(out).stderr(error);
         let place = watcher.and_then(Watcher::place);
         // SAFETY: both calls are allowed between fork and exec.

@@ -49,7 +49,7 @@ impl<'a> Foreground<'a> {
         words: &'a [OsString],
         mut supervisor: Supervisor,
         signals: &'a Blocked,
-        attach: Attach,
+        attach: &Attach,
     ) -> io::Result<Self> {
         let hooks = Hooks::prepare(&supervisor, attach);
         let variables = environment::variables(&supervisor, &hooks);

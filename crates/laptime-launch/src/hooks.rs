@@ -13,7 +13,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use laptime_core::Trouble;
+use laptime_core::{Change, Trouble};
 use laptime_store::LOG_VERSION;
 
 use crate::pythons::{self, Said, Seen};
@@ -24,6 +24,8 @@ use crate::supervisor::Supervisor;
 const HOOKS_VARIABLE: &str = "LAPTIME_HOOKS";
 /// Set to 1 so that the hooks time each layer of a model.
 const LAYERS_VARIABLE: &str = "LAPTIME_LAYERS";
+/// Lists what the hooks change of a training: `name=value`, separated by commas.
+const CHANGES_VARIABLE: &str = "LAPTIME_CHANGES";
 /// Names the folder of the Python package that this command belongs to; set by the package itself.
 const PACKAGE_VARIABLE: &str = "LAPTIME_PACKAGE";
 /// Names the file in which Pythons say what became of the hooks.
@@ -41,14 +43,14 @@ const FIRST_LOOK: Duration = Duration::from_millis(20);
 const MOST_LOOKED_AT: usize = 256;
 
 /// What is attached to the Pythons of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attach {
-    /// Nothing: the command is measured from outside.
-    Nothing,
-    /// Hooks of the frameworks.
-    Hooks,
-    /// The same, and hooks of a model's modules on some steps.
-    HooksAndLayers,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attach {
+    /// Hooks of the frameworks; without them the command is measured from outside, and nothing below counts.
+    pub hooks: bool,
+    /// Hooks of a model's modules on some steps.
+    pub layers: bool,
+    /// What is changed of the training.
+    pub changes: Vec<Change>,
 }
 
 /// The hooks of one command.
@@ -71,15 +73,19 @@ struct Places {
 impl Hooks {
     /// Lays out what the command's Pythons need. Without a run on disk there is nothing to join, and the hooks
     /// stay away.
-    pub(crate) fn prepare(supervisor: &Supervisor, attach: Attach) -> Self {
-        let off = attach == Attach::Nothing
-            || env::var_os(HOOKS_VARIABLE).is_some_and(|value| switched(&value) != Some(true));
+    pub(crate) fn prepare(supervisor: &Supervisor, attach: &Attach) -> Self {
+        let off =
+            !attach.hooks || env::var_os(HOOKS_VARIABLE).is_some_and(|value| switched(&value) != Some(true));
         let run = supervisor.run().filter(|_| !off);
         let prepared = run.and_then(|run| lay_out(run, supervisor.rank()).ok());
         let (variables, places) = prepared.unzip();
         let mut variables = variables.unwrap_or_else(|| vec![(HOOKS_VARIABLE, "0".into())]);
-        if attach == Attach::HooksAndLayers {
+        if attach.layers {
             variables.push((LAYERS_VARIABLE, "1".into()));
+        }
+        if !attach.changes.is_empty() {
+            let changes: Vec<String> = attach.changes.iter().map(Change::to_string).collect();
+            variables.push((CHANGES_VARIABLE, changes.join(",").into()));
         }
         let began = Instant::now();
         Self { variables, places, seen: BTreeMap::new(), began, due: began + FIRST_LOOK }

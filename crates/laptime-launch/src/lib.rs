@@ -30,7 +30,7 @@ mod timer;
 mod tree;
 mod watcher;
 
-pub use apart::{Apart, Watched};
+pub use apart::{Apart, Job, Watched};
 pub use child::{Ended, replace_this_process};
 pub use child_usage::ChildUsage;
 pub use ending::end_like;

@@ -4,6 +4,7 @@
 mod block;
 mod bytes;
 mod catalogue;
+mod collections;
 mod disk;
 mod entry;
 mod error;
@@ -23,12 +24,13 @@ mod salvage;
 mod scripted_disk;
 mod segment;
 mod shared_memory;
-mod sweeps;
+
 mod text_memory;
 mod writer;
 
 pub use block::{BlockScan, Scanned};
 pub use catalogue::{Catalogue, RunEntry, Selected};
+pub use collections::{Collection, CollectionKind, Collections};
 pub use disk::{Disk, RealDisk, Segment};
 pub use entry::Entry;
 pub use error::StoreError;
@@ -42,5 +44,4 @@ pub use run_rings::RunRings;
 pub use salvage::{clear_rings_of, salvage_rings};
 pub use segment::LogName;
 pub use shared_memory::ring_directory;
-pub use sweeps::{SweepCatalogue, SweepEntry};
 pub use writer::{LogWriter, Unsaved};

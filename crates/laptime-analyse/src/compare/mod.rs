@@ -9,8 +9,10 @@ mod environment;
 mod gate;
 mod loss;
 mod outside;
+mod paired;
 mod ratio;
 mod run;
+mod sequential;
 mod series;
 mod stages;
 mod training;
@@ -20,7 +22,9 @@ pub use document::{
     Answer, Apart, COMPARE_SCHEMA, Cause, Change, ChangeKind, Check, Comparison, FitRatio, Gate, More,
     Outcome, RunRef, SideSummary, StageChange, Timed,
 };
+pub use paired::{Measure, paired_ratio};
 pub use run::ComparedRun;
+pub use sequential::{Goal, wants_another_pair};
 
 use environment::changes;
 use gate::gate;

@@ -3,6 +3,7 @@
 use laptime_core::{Machine, Ticks};
 
 use super::document::{RunRef, SideSummary};
+use super::series::mean_step;
 use crate::process::Process;
 use crate::report::Report;
 use crate::steady::{Settling, settling};
@@ -70,6 +71,12 @@ impl ComparedRun {
         let machine = &self.report.machine;
         let cpus = machine.cpus.map_or(f64::from(self.report.run.cpus), |cpus| cpus as f64).max(1.0);
         machine.other_cpus.map(|others| (others / cpus).min(1.0)).or(machine.cpu_pressure)
+    }
+
+    /// How far the mean step of a fit may be off, as a share; `None` with too few steps.
+    pub(crate) fn step_noise(&self, fit: u32) -> Option<f64> {
+        let steps = self.fits.iter().find(|steps| steps.fit == fit)?;
+        mean_step(steps)?.error.map(|error| error.relative)
     }
 
     fn summary(&self) -> RunRef {

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use laptime_analyse::Report;
-use laptime_store::{Catalogue, RunEntry, Selected, StoreError, SweepCatalogue, SweepEntry, salvage_rings};
+use laptime_store::{
+    Catalogue, Collection, CollectionKind, Collections, RunEntry, Selected, StoreError, salvage_rings,
+};
 
 use super::sweep::{self, SweepState};
 use crate::Ending;
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
 /// What is to be shown.
 enum Shown {
     Run(Box<RunEntry>),
-    Sweep(SweepEntry),
+    Sweep(Collection),
 }
 
 /// The word that stands for the latest sweep, unless a run is called so.
@@ -48,7 +50,7 @@ const LATEST_SWEEP: &str = "sweep";
 /// Runs come first: a sweep is meant where no run is, and where both could be, neither is guessed.
 fn shown(args: &ReportArgs) -> Result<Shown, StoreError> {
     let root = args.place.folder();
-    let (runs, sweeps) = (Catalogue::at(&root), SweepCatalogue::at(&root));
+    let (runs, sweeps) = (Catalogue::at(&root), Collections::at(&root, CollectionKind::Sweep));
     let Some(wanted) = args.run.as_deref() else {
         return runs.find(Selected::Latest).map(|run| Shown::Run(Box::new(run)));
     };

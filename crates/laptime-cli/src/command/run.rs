@@ -114,12 +114,8 @@ fn watch(
     supervisor: Supervisor,
     signals: &Blocked,
 ) -> Result<Watched, Failure> {
-    let attach = match (args.no_hooks, args.layers) {
-        (true, _) => Attach::Nothing,
-        (false, true) => Attach::HooksAndLayers,
-        (false, false) => Attach::Hooks,
-    };
-    let started = Foreground::start(words, supervisor, signals, attach);
+    let attach = Attach { hooks: !args.no_hooks, layers: args.layers, changes: args.change.clone() };
+    let started = Foreground::start(words, supervisor, signals, &attach);
     let mut command = started.map_err(|error| program::not_started(program_of(words), &error))?;
     let live = Live::follow(command.supervisor().run(), Views::default().with_board(board));
     if args.profile {

@@ -4,9 +4,9 @@
 //! of its own: nothing of it reaches the terminal, and nothing of it outlives its end.
 
 mod conduct;
-mod execute;
+pub(super) mod execute;
 mod progress;
-mod reason;
+pub(super) mod reason;
 mod request;
 mod state;
 mod template;
@@ -15,8 +15,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use laptime_analyse::sweep::{Goal, Plan, PointStatus, Sweep, SweepStatus, Turn};
-use laptime_launch::{Apart, Blocked, RealMachine, Watcher};
-use laptime_store::{Selected, SweepCatalogue, SweepEntry};
+use laptime_launch::{Apart, Attach, Blocked, RealMachine, Watcher};
+use laptime_store::{Collection, CollectionKind, Collections, Selected};
 
 use super::report::refused;
 use crate::Ending;
@@ -39,7 +39,7 @@ const GOAL: Goal = Goal { fewest: 3, most: 10, precision: 0.03, min_time_s: 0.5 
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> {
-    let catalogue = SweepCatalogue::at(args.place.folder());
+    let catalogue = Collections::at(args.place.folder(), CollectionKind::Sweep);
     let (entry, mut state) = match &args.resume {
         Some(wanted) => resumed(&catalogue, wanted, args)?,
         None => begun(&catalogue, args)?,
@@ -49,7 +49,8 @@ pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> 
     let mut world = Real {
         executor: Executor {
             runs: entry.runs(),
-            apart: Apart { signals: &signals, watcher: watcher.as_ref(), no_hooks: state.no_hooks },
+            attach: Attach { hooks: !state.no_hooks, ..Attach::default() },
+            apart: Apart { signals: &signals, watcher: watcher.as_ref() },
             machine: Box::new(RealMachine::new()),
         },
         entry: &entry,
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> 
 }
 
 /// A new sweep. Everything is checked before anything is written.
-fn begun(catalogue: &SweepCatalogue, args: &SweepArgs) -> Result<(SweepEntry, SweepState), Failure> {
+fn begun(catalogue: &Collections, args: &SweepArgs) -> Result<(Collection, SweepState), Failure> {
     let now = laptime_record::anchor();
     let plan = Plan {
         parameters: args.parameters.clone(),
@@ -89,10 +90,10 @@ fn begun(catalogue: &SweepCatalogue, args: &SweepArgs) -> Result<(SweepEntry, Sw
 
 /// A resumed sweep; options given now override the kept ones.
 fn resumed(
-    catalogue: &SweepCatalogue,
+    catalogue: &Collections,
     wanted: &str,
     args: &SweepArgs,
-) -> Result<(SweepEntry, SweepState), Failure> {
+) -> Result<(Collection, SweepState), Failure> {
     let asked = || match wanted {
         "" => "could not resume the latest sweep".to_owned(),
         id => format!("could not resume sweep `{id}`"),
@@ -129,7 +130,7 @@ fn limits(args: &SweepArgs) -> Limits {
 /// The world as it is.
 struct Real<'a> {
     executor: Executor<'a>,
-    entry: &'a SweepEntry,
+    entry: &'a Collection,
     began: Instant,
     progress: Progress<'a>,
     /// When the state last went to the disk itself.
@@ -168,7 +169,7 @@ impl World for Real<'_> {
 /// Shows a sweep in the form that was asked for.
 pub(crate) fn show(
     sweep: &Sweep,
-    entry: &SweepEntry,
+    entry: &Collection,
     form: &SweepForm,
     screen: &Screen,
 ) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use laptime_analyse::sweep::{MachineDuring, Measured, Outcome, Plan, Repeat, Taint, Turn};
 use laptime_core::{RunMeta, units};
-use laptime_launch::{Apart, Machine, Supervisor, Watched, own_cpu_s};
+use laptime_launch::{Apart, Attach, Job, Machine, Supervisor, Watched, own_cpu_s};
 use laptime_record::Options;
 
 use super::conduct::Attempt;
@@ -20,6 +20,7 @@ pub(super) struct Executor<'a> {
     /// Where the runs of the repeats are kept.
     pub(super) runs: PathBuf,
     pub(super) apart: Apart<'a>,
+    pub(super) attach: Attach,
     pub(super) machine: Box<dyn Machine>,
 }
 
@@ -50,7 +51,8 @@ impl Executor<'_> {
             taints: Vec::new(),
         };
         let began = Instant::now();
-        let (watched, finished) = match self.apart.run(&own_program(&typed), supervisor, limit, beat) {
+        let job = Job { words: own_program(&typed), folder: None, attach: self.attach.clone() };
+        let (watched, finished) = match self.apart.run(&job, supervisor, limit, beat) {
             Ok(both) => both,
             Err(error) => {
                 let reason = format!("could not be started: {error}");
@@ -98,7 +100,7 @@ fn outcome(watched: &Watched, starved: bool, last_line: &str, limit: Option<Dura
 }
 
 /// The words to execute: `laptime` is this very program, also where Python started it.
-fn own_program(typed: &[String]) -> Vec<OsString> {
+pub(in crate::command) fn own_program(typed: &[String]) -> Vec<OsString> {
     let words = || typed.iter().map(OsString::from);
     let own = std::env::current_exe().ok().filter(|_| typed.first().is_some_and(|word| word == "laptime"));
     let Some(own) = own else { return words().collect() };

@@ -17,7 +17,7 @@ const LONGEST: usize = 200;
 
 /// How a command ended, with the last thing it said. `starved_bytes` is what it had when the kernel killed
 /// something for lack of memory meanwhile.
-pub(super) fn ended_badly(ended: Ended, starved_bytes: Option<u64>, last_line: &str) -> Outcome {
+pub(in crate::command) fn ended_badly(ended: Ended, starved_bytes: Option<u64>, last_line: &str) -> Outcome {
     let said = |how: String| if last_line.is_empty() { how } else { format!("{how}: {last_line}") };
     match ended {
         Ended::Exit(0) => Outcome::Finished,
@@ -39,7 +39,7 @@ fn killed(starved_bytes: Option<u64>) -> String {
 }
 
 /// The last line that a run's command wrote to its errors and that says something.
-pub(super) fn last_line(run: &Path) -> String {
+pub(in crate::command) fn last_line(run: &Path) -> String {
     let tail = tail(&run.join("stderr.txt")).unwrap_or_default();
     // A progress bar ends its lines with a carriage return alone.
     let mut lines = tail.split(['\n', '\r']).map(shown);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use laptime_analyse::sweep::{Plan, Repeat, Sweep, SweepFacts, SweepStatus};
-use laptime_store::{ProcessIdentity, SweepEntry};
+use laptime_store::{Collection, ProcessIdentity};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -64,7 +64,7 @@ impl SweepState {
     }
 
     /// The sweep in a folder.
-    pub(crate) fn read(entry: &SweepEntry) -> Result<Self, Failure> {
+    pub(crate) fn read(entry: &Collection) -> Result<Self, Failure> {
         let failed = || Failure::new(format!("could not read sweep {}", entry.id));
         let state = entry.state().map_err(|error| failed().caused_by(&error))?;
         let state: Self = serde_json::from_slice(&state).map_err(|error| failed().caused_by(&error))?;

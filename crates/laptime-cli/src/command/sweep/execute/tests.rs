@@ -2,7 +2,7 @@
 
 use laptime_analyse::sweep::{Goal, Parameter, PointStatus, SweepStatus};
 use laptime_core::MachineReading;
-use laptime_launch::Blocked;
+use laptime_launch::{Attach, Blocked};
 
 use super::*;
 use crate::command::sweep::conduct::{World, conduct};
@@ -55,10 +55,13 @@ fn a_sweep_with_a_crash_a_hang_and_a_load_half_of_the_time_ends_right() {
     let mut state = SweepState::new("test", 0, plan);
     state.limits.timeout_s = Some(2.0);
     let signals = Blocked::all();
-    let apart = Apart { signals: &signals, watcher: None, no_hooks: false };
+    let apart = Apart { signals: &signals, watcher: None };
     let machine = Box::new(BusyByTurns::default());
     let runs = folder.path().to_owned();
-    conduct(&mut state, &mut Bench(Executor { runs, apart, machine }));
+    conduct(
+        &mut state,
+        &mut Bench(Executor { runs, apart, attach: Attach { hooks: true, ..Attach::default() }, machine }),
+    );
     assert_eq!(state.status, SweepStatus::Finished);
     let points = state.document().points;
     let outcomes: Vec<(PointStatus, Option<&str>)> =

@@ -1,4 +1,4 @@
-//! The sweeps in a folder of runs: `sweeps/ID/sweep.json`, with the runs of their repeats in `runs` beside it.
+//! Runs that belong together: `sweeps/ID/sweep.json` or `trials/ID/trial.json`, with their runs in `runs` beside it.
 
 use std::fs;
 use std::io;
@@ -9,92 +9,117 @@ use crate::catalogue::{Catalogue, Selected, new_id};
 use crate::disk::{Disk, RealDisk};
 use crate::error::StoreError;
 
-const FOLDER: &str = "sweeps";
-const STATE: &str = "sweep.json";
-
-/// The sweeps beside the runs of a folder.
-#[derive(Clone, Debug)]
-pub struct SweepCatalogue {
-    root: PathBuf,
+/// What the runs of a collection were made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectionKind {
+    /// A command over a grid of settings.
+    Sweep,
+    /// Two commands in alternation.
+    Trial,
 }
 
-/// One sweep of a catalogue.
+impl CollectionKind {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Sweep => "sweeps",
+            Self::Trial => "trials",
+        }
+    }
+
+    fn state(self) -> &'static str {
+        match self {
+            Self::Sweep => "sweep.json",
+            Self::Trial => "trial.json",
+        }
+    }
+}
+
+/// The collections of one kind beside the runs of a folder.
+#[derive(Clone, Debug)]
+pub struct Collections {
+    root: PathBuf,
+    kind: CollectionKind,
+}
+
+/// One sweep or trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SweepEntry {
+pub struct Collection {
     /// Its id: its folder's name.
     pub id: String,
     /// Its folder.
     pub path: PathBuf,
+    kind: CollectionKind,
 }
 
-impl SweepCatalogue {
-    /// The sweeps in a folder of runs, which need not exist yet.
+impl Collections {
+    /// The collections in a folder of runs, which need not exist yet.
     #[must_use]
-    pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+    pub fn at(root: impl Into<PathBuf>, kind: CollectionKind) -> Self {
+        Self { root: root.into(), kind }
     }
 
-    /// Makes the folder of a new sweep.
+    /// Makes the folder of a new one.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn create(&self, started_real_ns: u64) -> io::Result<SweepEntry> {
+    pub fn create(&self, started_real_ns: u64) -> io::Result<Collection> {
         let id = new_id(started_real_ns)?;
         // Absolute, since the runs in it outlive a change of directory.
-        let path = std::path::absolute(self.root.join(FOLDER).join(&id))?;
+        let path = std::path::absolute(self.root.join(self.kind.folder()).join(&id))?;
         let runs = Catalogue::at(&self.root);
         let is_ours = runs.holds_nothing();
         RealDisk.create_folder(&path)?;
         if is_ours {
-            // A convenience: a sweep is complete without it.
+            // A convenience: a collection is complete without it.
             let _ = runs.keep_out_of_git();
         }
-        Ok(SweepEntry { id, path })
+        Ok(Collection { id, path, kind: self.kind })
     }
 
-    /// Every sweep, oldest first.
+    /// Every one, oldest first.
     ///
     /// # Errors
     /// When the folder exists and cannot be read.
-    pub fn list(&self) -> Result<Vec<SweepEntry>, StoreError> {
-        let folder = self.root.join(FOLDER);
+    pub fn list(&self) -> Result<Vec<Collection>, StoreError> {
+        let folder = self.root.join(self.kind.folder());
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(StoreError::io("reading", &folder, error)),
         };
-        let sweep = |path: PathBuf| {
+        let kind = self.kind;
+        let one = |path: PathBuf| {
             let id = path.file_name()?.to_str()?.to_owned();
-            path.join(STATE).is_file().then_some(SweepEntry { id, path })
+            path.join(kind.state()).is_file().then_some(Collection { id, path, kind })
         };
-        let mut sweeps: Vec<SweepEntry> = entries.flatten().filter_map(|entry| sweep(entry.path())).collect();
-        sweeps.sort_by_cached_key(SweepEntry::age);
-        Ok(sweeps)
+        let mut all: Vec<Collection> = entries.flatten().filter_map(|entry| one(entry.path())).collect();
+        all.sort_by_cached_key(Collection::age);
+        Ok(all)
     }
 
-    /// The sweep that is meant: the newest, or one by its id or the beginning of it.
+    /// The one that is meant: the newest, or one by its id or the beginning of it.
     ///
     /// # Errors
     /// When there is none, or more than one.
-    pub fn find(&self, selected: Selected<'_>) -> Result<SweepEntry, StoreError> {
-        let mut sweeps = self.list()?;
-        if sweeps.is_empty() {
+    pub fn find(&self, selected: Selected<'_>) -> Result<Collection, StoreError> {
+        let mut all = self.list()?;
+        if all.is_empty() {
             return Err(StoreError::NoSweeps(self.root.clone()));
         }
         if let Selected::Named(wanted) = selected {
-            sweeps.retain(|sweep| sweep.matches(wanted));
-            if sweeps.len() > 1 {
-                let matches = sweeps.into_iter().map(|sweep| sweep.id).collect();
+            all.retain(|one| one.matches(wanted));
+            if all.len() > 1 {
+                let matches = all.into_iter().map(|one| one.id).collect();
                 return Err(StoreError::AmbiguousRun { wanted: wanted.into(), matches });
             }
-            return sweeps.pop().ok_or_else(|| StoreError::UnknownSweep { wanted: wanted.into() });
+            return all.pop().ok_or_else(|| StoreError::UnknownSweep { wanted: wanted.into() });
         }
-        sweeps.pop().ok_or_else(|| StoreError::NoSweeps(self.root.clone()))
+        all.pop().ok_or_else(|| StoreError::NoSweeps(self.root.clone()))
     }
 }
 
-impl SweepEntry {
-    /// Where the runs of its repeats are kept.
+impl Collection {
+    /// Where its runs are kept.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.path.join("runs")
@@ -105,7 +130,7 @@ impl SweepEntry {
     /// # Errors
     /// What the system says.
     pub fn keep(&self, state: &[u8], durable: bool) -> io::Result<()> {
-        let path = self.path.join(STATE);
+        let path = self.path.join(self.kind.state());
         if durable {
             return RealDisk.publish(&path, state);
         }
@@ -119,14 +144,14 @@ impl SweepEntry {
     /// # Errors
     /// When it cannot be read.
     pub fn state(&self) -> Result<Vec<u8>, StoreError> {
-        let path: &Path = &self.path.join(STATE);
+        let path: &Path = &self.path.join(self.kind.state());
         fs::read(path).map_err(|error| StoreError::io("reading", path, error))
     }
 
     /// The second it was made in, and for those of one second when they were last kept.
     fn age(&self) -> (String, Option<SystemTime>, String) {
         let second = self.id.split('-').next().unwrap_or_default().to_owned();
-        let kept = fs::metadata(self.path.join(STATE)).and_then(|state| state.modified()).ok();
+        let kept = fs::metadata(self.path.join(self.kind.state())).and_then(|state| state.modified()).ok();
         (second, kept, self.id.clone())
     }
 
@@ -143,7 +168,7 @@ mod tests {
     #[test]
     fn sweeps_are_found_by_age_and_by_the_beginning_of_their_id() {
         let folder = tempfile::tempdir().unwrap();
-        let sweeps = SweepCatalogue::at(folder.path());
+        let sweeps = Collections::at(folder.path(), CollectionKind::Sweep);
         assert!(matches!(sweeps.find(Selected::Latest), Err(StoreError::NoSweeps(_))));
         let (old, new) = (sweeps.create(1).unwrap(), sweeps.create(9_000_000_000).unwrap());
         assert!(sweeps.list().unwrap().is_empty(), "a sweep is there once its state is");
@@ -160,7 +185,7 @@ mod tests {
     #[test]
     fn sweeps_are_no_runs() {
         let folder = tempfile::tempdir().unwrap();
-        SweepCatalogue::at(folder.path()).create(1).unwrap().keep(b"{}", true).unwrap();
+        Collections::at(folder.path(), CollectionKind::Sweep).create(1).unwrap().keep(b"{}", true).unwrap();
         assert!(Catalogue::at(folder.path()).list().unwrap().is_empty());
     }
 }

@@ -1,0 +1,49 @@
+//! `laptime advise`: what to change of a training, and the proof of it.
+
+mod prove;
+
+use laptime_analyse::advise::{Advice, Proof, advise};
+use laptime_store::{Catalogue, CollectionKind, Collections, Selected, salvage_rings};
+
+use super::report::refused;
+use super::trial::state::TrialState;
+use crate::Ending;
+use crate::args::AdviseArgs;
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::study::Study;
+use crate::text::advice_text;
+
+pub(crate) fn run(args: &AdviseArgs, screen: &Screen) -> Result<Ending, Failure> {
+    salvage_rings();
+    let advice = advice_on(args)?;
+    if let Some(wanted) = &args.prove {
+        return prove::run(args, wanted, &advice, screen);
+    }
+    if args.json {
+        screen.show_json(&advice)?;
+    } else {
+        screen.show(advice_text(&advice, &screen.style).trim_end());
+    }
+    Ok(Ending::Done)
+}
+
+/// The advice on the run that is meant.
+fn advice_on(args: &AdviseArgs) -> Result<Advice, Failure> {
+    let folder = args.place.folder();
+    let selected = args.run.as_deref().map_or(Selected::Latest, Selected::Named);
+    let asked = || match &args.run {
+        Some(run) => format!("could not advise on `{run}`"),
+        None => "could not advise on the latest run".to_owned(),
+    };
+    let entry = Catalogue::at(&folder).find(selected).map_err(|error| refused(asked(), &error))?;
+    let run = Study::open(&entry.path).and_then(|mut study| study.compared_run());
+    let run = run.map_err(|error| refused(asked(), &error))?;
+    Ok(advise(&run, proofs(&Collections::at(folder, CollectionKind::Trial))))
+}
+
+/// Proofs that were made before, oldest first; what cannot be read is no proof.
+fn proofs(trials: &Collections) -> Vec<Proof> {
+    let trials = trials.list().unwrap_or_default();
+    trials.iter().filter_map(|trial| TrialState::read(trial)?.proof).collect()
+}
