@@ -2,7 +2,7 @@
 
 use laptime_analyse::advise::{Advice, Item, MeasuredSpeedup, Proof, Speedup};
 use laptime_analyse::compare::{Comparison, Outcome};
-use laptime_core::units;
+use laptime_core::{command_line, units};
 
 use super::report::{ended, explained};
 use super::shown;
@@ -71,11 +71,9 @@ fn proof_line(item: &Item, advice: &Advice) -> String {
             units::counted(proof.pairs, "pair")
         );
     }
-    let command = shown(&advice.command.join(" "));
-    match item.injects {
-        Some(_) => format!("proof: laptime advise --prove {} -- {command}", item.number),
-        None => format!("proof: laptime advise --prove {} --changed '…' -- {command}", item.number),
-    }
+    let command = shown(&command_line::join(&advice.command));
+    let changed = if item.injects.is_some() { "" } else { " --changed '…'" };
+    format!("proof: laptime advise --prove {}{changed} -- {command}", item.number)
 }
 
 fn measured_text(measured: &MeasuredSpeedup) -> String {

@@ -3,7 +3,7 @@
 use laptime_analyse::Warning;
 use laptime_analyse::advise::{Advice, Item, MeasuredSpeedup, Proof};
 use laptime_analyse::compare::{Asked, ComparedRun, Comparison, Goal, Measure, compare, paired_ratio};
-use laptime_core::{Change, Trouble};
+use laptime_core::{Change, Trouble, command_line};
 use laptime_launch::{Apart, Blocked, Watcher};
 use laptime_store::{Collection, CollectionKind, Collections};
 use serde::Serialize;
@@ -89,7 +89,7 @@ fn trial(args: &AdviseArgs, advice: &Advice, item: &Item) -> Result<Trial, Failu
             .because("the run does not say by which command it was made")
             .hint(format!("laptime advise --prove {} -- python train.py", item.number)));
     };
-    look_up(program.as_ref())?;
+    find(program)?;
     let changes: Vec<Change> = item.injects.as_deref().map(read_changes).unwrap_or_default();
     let (changed, changes) = match (&args.changed, changes.is_empty()) {
         (Some(changed), _) => (words(changed)?, Vec::new()),
@@ -113,38 +113,19 @@ fn read_changes(text: &str) -> Vec<Change> {
         .collect()
 }
 
-/// A command line as a shell would split it, without anything that only a shell can do.
+/// The words of a command that was typed as one.
 fn words(text: &str) -> Result<Vec<String>, Failure> {
-    let mut words: Vec<String> = Vec::new();
-    let (mut quote, mut open) = (None, false);
-    for letter in text.chars() {
-        match (quote, letter) {
-            (None, '\'' | '"') => {
-                (quote, open) = (Some(letter), {
-                    if !open {
-                        words.push(String::new());
-                    }
-                    true
-                })
-            }
-            (Some(mark), _) if mark == letter => quote = None,
-            (None, _) if letter.is_whitespace() => open = false,
-            _ => {
-                if !open {
-                    words.push(String::new());
-                }
-                open = true;
-                words.last_mut().into_iter().for_each(|word| word.push(letter));
-            }
-        }
-    }
-    if quote.is_some() || words.is_empty() {
-        return Err(Failure::usage(format!("could not run `{text}`"))
-            .because(if words.is_empty() { "there is no command" } else { "a quote is not closed" })
-            .hint("laptime advise --help"));
-    }
-    look_up(words[0].as_ref())?;
+    let refused = |because| {
+        Failure::usage(format!("could not run `{text}`")).because(because).hint("laptime advise --help")
+    };
+    let words = command_line::split(text).ok_or_else(|| refused("a quote is not closed"))?;
+    find(words.first().ok_or_else(|| refused("there is no command"))?)?;
     Ok(words)
+}
+
+/// Refuses a program that is not there; `laptime` is this very program.
+fn find(program: &str) -> Result<(), Failure> {
+    if program == "laptime" { Ok(()) } else { look_up(program.as_ref()) }
 }
 
 fn by_hand(item: &Item, typed: &[String]) -> Failure {
@@ -153,7 +134,7 @@ fn by_hand(item: &Item, typed: &[String]) -> Failure {
         .hint(format!(
             "laptime advise --prove {} --changed 'COMMAND AFTER THE CHANGE' -- {}",
             item.number,
-            typed.join(" ")
+            command_line::join(typed)
         ))
 }
 
@@ -180,7 +161,7 @@ fn execute(
 
 fn failed(side: &TrialSide, reason: &str) -> Failure {
     let which = if side.name == "after" { " with the change" } else { "" };
-    Failure::new(format!("could not run `{}`{which}", side.command.join(" "))).because(reason)
+    Failure::new(format!("could not run `{}`{which}", command_line::join(&side.command))).because(reason)
 }
 
 /// A script that did not take the change proves nothing.
@@ -215,7 +196,7 @@ fn proof(advice: &Advice, item: &Item, executed: &Executed, comparison: &Compari
         predicted,
         measured,
         pairs: executed.pairs.len() as u64,
-        holds: measured.high >= predicted.low && measured.low <= predicted.high,
+        holds: (predicted.low..=predicted.high).contains(&measured.mean),
         same_training: comparison.same_training,
     })
 }
