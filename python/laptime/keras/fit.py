@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from .. import _guard, _native, _passes, _sampling, _session, _training
+from .. import _frameworks, _guard, _native, _passes, _sampling, _session, _training
 from .._native import batch_arrived, enter, exit, next_step, request_batch, step_computed
 from .._samples import samples_of
 from . import EVALUATE
@@ -86,7 +86,7 @@ class Fit:
         """Everything is prepared: what is known of the data is recorded, and the train function timed."""
         exit(_PREPARE)
         self.callbacks = callbacks
-        facts = keras_facts.model_facts(self.model)
+        facts = keras_facts.model_facts(self.model) | _frameworks.common_facts()
         self.is_eager = not keras_facts.is_compiled(self.model)
         if not self.is_eager:
             facts["compiled"] = TRAIN_FUNCTION
