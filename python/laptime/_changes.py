@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -106,9 +107,10 @@ def is_applied(name: str) -> bool:
 
 
 def because_of(error: BaseException) -> str:
-    """An error in one line."""
+    """An error in one line; of one that a worker sent, with its traceback as text, the last that names an error."""
     lines = f"{type(error).__name__}: {error}".strip().splitlines()
-    return lines[0].rstrip(": ")[:200]
+    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    return (named[-1] if "Original Traceback" in str(error) else lines[0]).rstrip(": ")[:200]
 
 
 def wrap(owner: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:

@@ -95,7 +95,10 @@ def _make_fit(original: Callable[..., Any]) -> Callable[..., Any]:
         # A fit inside a fit is a framework's own.
         changed = _change(signature, args, kwargs) if here.fit is None else None
         try:
-            return original(*args, **kwargs) if changed is None else original(**changed)
+            if changed is None:
+                return original(*args, **kwargs)
+            # The model by its place, where the hook around `fit` looks for it.
+            return original(changed.pop("self"), **changed)
         except BaseException as error:
             _guard.hide_frame(error)
             raise
