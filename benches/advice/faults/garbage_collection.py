@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-TEXTS, WORDS, VOCABULARY, BATCH, STEPS = 200_000, 100, 5000, 96, 60
+TEXTS, WORDS, VOCABULARY, BATCH, STEPS = 150_000, 100, 5000, 96, 60
 NAMES = [f"word{number}" for number in range(VOCABULARY)]
 
 

@@ -35,7 +35,7 @@ def brighten(picture: np.ndarray) -> np.ndarray:
 
 
 class Pictures(Dataset):
-    def __init__(self, transform, rows: int = 6144) -> None:
+    def __init__(self, transform, rows: int = 4096) -> None:
         noise = np.random.default_rng(0)
         self.pictures = noise.integers(0, 256, (rows, SIDE, SIDE), dtype=np.uint8)
         self.labels = noise.integers(0, 10, rows)
@@ -72,7 +72,7 @@ def train(transform, epochs: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--fixed", action="store_true")
     options = parser.parse_args()
     train(brighten if options.fixed else brighten_slowly, options.epochs)

@@ -26,7 +26,7 @@ def train(batch: int, epochs: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--fixed", action="store_true")
     options = parser.parse_args()
     train(128 if options.fixed else 4, options.epochs)

@@ -20,10 +20,11 @@ def train(threads: int, epochs: int) -> None:
     net = nn.Sequential(
         nn.Linear(64, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH),
         nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH),
+        nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH),
         nn.Linear(WIDTH, 10),
     )  # fmt: skip
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
-    inputs = torch.randn(8192, 64)
+    inputs = torch.randn(32768, 64)
     data = TensorDataset(inputs, inputs[:, :10].argmax(dim=1))
     loader = DataLoader(data, 256, shuffle=True)
     for epoch in range(epochs):
