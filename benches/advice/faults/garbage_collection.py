@@ -26,7 +26,9 @@ def train(corpus: list[list[str]], epochs: int) -> None:
     numbers = {name: number for number, name in enumerate(NAMES)}
     words, places = nn.Embedding(VOCABULARY, 64), nn.Embedding(WORDS, 64)
     head = nn.Linear(64, 4)
-    optimizer = torch.optim.SGD([*words.parameters(), *places.parameters(), *head.parameters()], 0.1)
+    optimizer = torch.optim.SGD(
+        [*words.parameters(), *places.parameters(), *head.parameters()], 0.1
+    )
     order = np.random.default_rng(1)
     for epoch in range(epochs):
         total = 0.0

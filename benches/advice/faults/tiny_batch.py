@@ -15,9 +15,7 @@ def train(batch: int, epochs: int) -> None:
     keras.utils.set_random_seed(0)
     inputs = np.random.default_rng(0).standard_normal((6144, 32), dtype=np.float32)
     targets = inputs[:, :4].sum(axis=1)
-    model = keras.Sequential(
-        [keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)]
-    )
+    model = keras.Sequential([keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)])
     model.compile(optimizer=keras.optimizers.SGD(0.01), loss="mse")
     history = model.fit(inputs, targets, batch_size=batch, epochs=epochs, verbose=0)
     for epoch, value in enumerate(history.history["loss"]):
