@@ -53,7 +53,13 @@ class Outcome:
         """× against the script as it is: 1 where nothing was proved or the loss did not stay."""
         if self.compared is None or not same_loss(self.compared):
             return 1.0
-        return self.compared["ratio"]["speedup"]["mean"]
+        return speedups(self.compared)[0]
+
+
+def speedups(compared: Document) -> tuple[float, float, float]:
+    """× of the changed runs, with its interval: a comparison has times as shares of the plain ones."""
+    ratio = compared["ratio"]
+    return 1 / ratio["mean"], 1 / ratio["high"], 1 / ratio["low"]
 
 
 def same_loss(compared: Document) -> bool:
@@ -112,10 +118,9 @@ def show(outcome: Outcome) -> None:
     print(f"{outcome.name}: advised {', '.join(outcome.items) or 'nothing'}")
     print(f"  proved {', '.join(outcome.proved) or 'nothing'}")
     if outcome.compared is not None:
-        speedup = outcome.compared["ratio"]["speedup"]
-        interval = range_text(speedup["low"], speedup["high"])
+        mean, low, high = speedups(outcome.compared)
         kept = "yes" if same_loss(outcome.compared) else "no"
-        print(f"  together {speedup['mean']:.2f}× ({interval}), same loss: {kept}", flush=True)
+        print(f"  together {mean:.2f}× ({range_text(low, high)}), same loss: {kept}", flush=True)
 
 
 def attempt(script: Script, pairs: int) -> float | None:
@@ -137,8 +142,8 @@ def time_plain(script: Script) -> None:
 
 
 def bench(scripts: list[Script], pairs: int) -> None:
-    speedups = [attempt(script, pairs) for script in scripts]
-    known = [speedup for speedup in speedups if speedup is not None]
+    finals = [attempt(script, pairs) for script in scripts]
+    known = [final for final in finals if final is not None]
     print(f"{len(known)} of {len(scripts)} scripts judged", end="")
     print(f"; median speed-up {statistics.median(known):.2f}×" if known else "")
 
