@@ -143,7 +143,7 @@ class _Bound:
 def _change_call(model: Any, parameter: Any) -> None:
     was_compiled = model._compiled_call_impl is not None
     if _changes.is_on("compile"):
-        _compile(model)
+        _compile(model, parameter.device.type == "cuda")
     changed = Changed(model, model._compiled_call_impl)
     if not was_compiled and model._compiled_call_impl is not None:
         changed.add("compile")
@@ -157,11 +157,13 @@ def _change_call(model: Any, parameter: Any) -> None:
         model.__dict__["_compiled_call_impl"] = changed
 
 
-def _compile(model: Any) -> None:
+def _compile(model: Any, on_gpu: bool) -> None:
     if model._compiled_call_impl is not None or hasattr(model, "_orig_mod"):
         return _changes.refused("compile", "the script does so already")
+    # Random numbers that a compiled model draws on the CPU, in its own way, would move the order of the samples.
+    options = {} if on_gpu else {"options": {"fallback_random": True}}
     try:
-        model.compile()
+        model.compile(**options)
     except Exception as error:
         return _changes.refused("compile", _changes.because_of(error))
     _changes.applied("compile", 0, 1)
