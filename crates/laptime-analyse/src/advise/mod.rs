@@ -4,8 +4,11 @@
 //! with the speed-up that the run's own times predict, or says that it cannot tell. Gains that cannot be computed
 //! beforehand have a typical range; `laptime advise --prove` decides.
 
+mod cadence;
 mod document;
 mod evidence;
+mod hot;
+mod pipeline;
 mod rule;
 mod rules;
 
