@@ -8,12 +8,14 @@ mod cadence;
 mod document;
 mod evidence;
 mod hot;
+mod machine;
 mod pipeline;
 mod rule;
 mod rules;
 
 pub use document::{ADVICE_SCHEMA, Advice, Item, MeasuredSpeedup, Proof, Speedup};
 pub use evidence::Evidence;
+pub use machine::{MACHINE_ADVICE_SCHEMA, MachineAdvice, MachineFacts, MachineItem, advise_machine};
 
 use laptime_core::Change;
 

@@ -6,6 +6,7 @@ use laptime_core::units::{bytes, duration};
 use super::super::document::Speedup;
 use super::super::evidence::Evidence;
 use super::super::rule::{Advised, Outcome, Rule};
+use crate::report::EpochSummary;
 use crate::statistics::mean;
 
 pub(super) const RULE: Rule = Rule { id: "drift", subject: "drift", look };
@@ -20,8 +21,9 @@ const GROWTH: f64 = 1.25;
 const STEADY: f64 = 0.6;
 /// The part of the growth that one stage has, at least: a machine that gets slower slows all of them.
 const OF_ONE_STAGE: f64 = 0.5;
-/// How far the prediction may be off.
-const UNCERTAIN: f64 = 0.2;
+/// How far the stage's time at the begin may be off, as a part of that in the first lap; and the whole prediction.
+const BEGIN_OFF: f64 = 0.3;
+const UNCERTAIN: f64 = 0.06;
 /// Memory that grows with the steps is worth a word from this on, bytes.
 const MUCH_MEMORY: u64 = 16 << 20;
 
@@ -33,22 +35,20 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     else {
         return Outcome::DoesNotApply;
     };
-    let stage = growing_stage(evidence);
-    let Some(stage) = stage.filter(|_| line.growth() >= GROWTH && line.explains >= STEADY) else {
-        return Outcome::Fine;
-    };
+    let grown = Grown::of(evidence).filter(|_| line.growth() >= GROWTH && line.explains >= STEADY);
+    let Some(grown) = grown else { return Outcome::Fine };
     Outcome::advice(Advised {
         title: "stop what grows with every step".to_owned(),
         because: format!(
-            "a step takes {} at the begin and {} at the end; most of it is {}{}",
+            "a step takes {} at the begin and {} at the end; what grows is {}{}",
             duration(line.first),
             duration(line.last),
-            display_name(&stage),
+            display_name(&grown.stage),
             memory(evidence)
         ),
         change: "keep numbers, not tensors: losses.append(loss.item()); no list that every step goes through"
             .to_owned(),
-        speedup: Speedup::around(line.mean / line.first, UNCERTAIN),
+        speedup: grown.speedup(evidence),
         injects: Vec::new(),
     })
 }
@@ -73,28 +73,61 @@ impl Line {
         let spread: f64 = points().map(|(_, y)| y * y).sum();
         let slope = across / along;
         let (first, last) = (mean - slope * count / 2.0, mean + slope * count / 2.0);
-        // A line that begins below the fastest stretch is bent: that one is the begin.
-        let first = first.max(stretches.iter().copied().fold(f64::INFINITY, f64::min) * 0.8);
+        // A bent line may begin below nothing.
+        let first = first.max(0.0);
         (spread > 0.0).then(|| Self { first, last, mean, explains: slope * across / spread })
     }
 
     fn growth(&self) -> f64 {
-        self.last / self.first
+        self.last / self.first.max(f64::MIN_POSITIVE)
     }
 }
 
-/// The stage that has most of the growth from the first laps to the last.
-fn growing_stage(evidence: &Evidence<'_>) -> Option<String> {
-    let laps: Vec<_> = evidence.report.epochs.iter().filter(|lap| lap.fit == evidence.fit.index).collect();
-    let (first, last) = (laps.first()?, laps.last().filter(|_| laps.len() > 1)?);
-    let grown = last.stages.iter().map(|(stage, seconds)| {
-        let before = first.stages.get(stage).copied().unwrap_or(0.0) / first.steps.max(1) as f64;
-        (stage, seconds / last.steps.max(1) as f64 - before)
-    });
-    let grown: Vec<(&String, f64)> = grown.filter(|(_, grown)| *grown > 0.0).collect();
-    let all: f64 = grown.iter().map(|(_, grown)| grown).sum();
-    let (stage, most) = grown.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (most >= OF_ONE_STAGE * all).then(|| stage.clone())
+/// The stage that has most of the growth, in seconds a step.
+struct Grown {
+    stage: String,
+    /// In the first lap.
+    early: f64,
+    /// In the mean of all laps.
+    mean: f64,
+    /// Before the first step, on the line through the laps.
+    begin: f64,
+}
+
+impl Grown {
+    fn of(evidence: &Evidence<'_>) -> Option<Self> {
+        let laps = evidence.report.epochs.iter().filter(|lap| lap.fit == evidence.fit.index && lap.steps > 0);
+        let laps: Vec<&EpochSummary> = laps.collect();
+        let (first, last) = (laps.first()?, laps.last().filter(|_| laps.len() > 1)?);
+        let of = |lap: &EpochSummary, stage: &str| {
+            lap.stages.get(stage).copied().unwrap_or(0.0) / lap.steps as f64
+        };
+        let grown = last.stages.keys().map(|stage| (stage, of(last, stage) - of(first, stage)));
+        let grown: Vec<(&String, f64)> = grown.filter(|(_, grown)| *grown > 0.0).collect();
+        let all: f64 = grown.iter().map(|(_, grown)| grown).sum();
+        let (stage, most) = grown.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let times: Vec<f64> = laps.iter().map(|lap| of(lap, stage)).collect();
+        let begin = Line::through(&times)?.first;
+        (most >= OF_ONE_STAGE * all).then(|| Self {
+            stage: stage.clone(),
+            early: times[0],
+            mean: mean(&times).unwrap_or(times[0]),
+            begin,
+        })
+    }
+
+    /// What the training gains when the stage stays as it begins, which is known to a part of its first lap.
+    fn speedup(&self, evidence: &Evidence<'_>) -> Speedup {
+        let gain = |begin: f64| {
+            let grown = (self.mean - begin.clamp(0.0, self.early)).max(0.0);
+            evidence.without(grown * evidence.training.steps as f64)
+        };
+        let off = self.early * BEGIN_OFF;
+        Speedup::predicted(
+            (gain(self.begin + off) / (1.0 + UNCERTAIN)).max(1.0),
+            gain(self.begin - off) * (1.0 + UNCERTAIN),
+        )
+    }
 }
 
 /// `; memory grows from 310 MB to 1.2 GB`.
