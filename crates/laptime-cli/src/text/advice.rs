@@ -120,3 +120,16 @@ pub(crate) fn proof_text(proof: &Proof, item: &Item, comparison: &Comparison, st
     }
     ended(&lines)
 }
+
+/// `if data were free: 1.93× (95 %: 1.90–1.96), 4 interleaved pairs`
+pub(crate) fn ceiling_text(speedup: &MeasuredSpeedup, pairs: u64, style: &Style) -> String {
+    let pairs = units::counted(pairs, "interleaved pair");
+    let text = format!("if data were free: {}, {pairs}", measured_text(speedup));
+    let mut lines = explained(&text, style, Emphasis::Bold);
+    let next = match speedup.high < 1.05 {
+        true => "loading data faster gains next to nothing here",
+        false => "no change of the loading can gain more; next: laptime advise",
+    };
+    lines.extend(explained(next, style, Emphasis::Plain));
+    ended(&lines)
+}
