@@ -145,9 +145,9 @@ fn load(facts: &MachineFacts) -> Found {
 }
 
 fn clocks(facts: &MachineFacts) -> Found {
-    if let Some((allowed, highest)) = facts.clock_khz.filter(|(allowed, highest)| {
-        (*allowed as f64) < LOWERED * *highest as f64
-    }) {
+    if let Some((allowed, highest)) =
+        facts.clock_khz.filter(|(allowed, highest)| (*allowed as f64) < LOWERED * *highest as f64)
+    {
         let ghz = |khz: u64| khz as f64 / 1e6;
         return Found::Item(
             format!("the CPUs may clock at {:.2} of {:.2} GHz", ghz(allowed), ghz(highest)),
@@ -192,7 +192,10 @@ fn shared_memory(facts: &MachineFacts) -> Found {
         None => Found::NotKnown,
         Some(size) if size >= LITTLE_SHARED => Found::Fine,
         Some(size) => Found::Item(
-            format!("/dev/shm has {}: workers hand batches over through it, and die when it is full", bytes(size)),
+            format!(
+                "/dev/shm has {}: workers hand batches over through it, and die when it is full",
+                bytes(size)
+            ),
             "docker run --shm-size=8g …, or: sudo mount -o remount,size=8G /dev/shm".to_owned(),
         ),
     }
@@ -278,8 +281,7 @@ mod tests {
             debug_build: true,
             ..healthy()
         };
-        let expected =
-            ["load", "clocks", "memory", "swap", "shared_memory", "runs_folder", "debug_build"];
+        let expected = ["load", "clocks", "memory", "swap", "shared_memory", "runs_folder", "debug_build"];
         assert_eq!(ids(&facts), expected);
         assert!(advise_machine(&facts).items.iter().all(|item| !item.change.is_empty()));
     }

@@ -9,8 +9,12 @@ mod document;
 mod evidence;
 mod hot;
 mod machine;
+#[cfg(test)]
+mod made;
 mod pipeline;
 mod rule;
+#[cfg(test)]
+mod rule_tests;
 mod rules;
 
 pub use document::{ADVICE_SCHEMA, Advice, Item, MeasuredSpeedup, Proof, Speedup};

@@ -19,8 +19,8 @@ const FEWEST_STEPS: u64 = 5;
 const GROWTH: f64 = 1.25;
 /// Share of the variance that a steady growth explains, at least: load that comes and goes explains none.
 const STEADY: f64 = 0.6;
-/// The part of the growth that one stage has, at least: a machine that gets slower slows all of them.
-const OF_ONE_STAGE: f64 = 0.5;
+/// The rest grows at most this part of what the stage that grows does: a machine that gets slower slows all of them.
+const OF_THE_REST: f64 = 0.5;
 /// How far the stage's time at the begin may be off, as a part of that in the first lap; and the whole prediction.
 const BEGIN_OFF: f64 = 0.3;
 const UNCERTAIN: f64 = 0.06;
@@ -55,10 +55,9 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
 
 /// A straight line through the stretches.
 struct Line {
-    /// Seconds a step at the begin and at the end, and in the mean.
+    /// Seconds a step at the begin and at the end.
     first: f64,
     last: f64,
-    mean: f64,
     /// Share of the variance that it explains.
     explains: f64,
 }
@@ -75,7 +74,7 @@ impl Line {
         let (first, last) = (mean - slope * count / 2.0, mean + slope * count / 2.0);
         // A bent line may begin below nothing.
         let first = first.max(0.0);
-        (spread > 0.0).then(|| Self { first, last, mean, explains: slope * across / spread })
+        (spread > 0.0).then(|| Self { first, last, explains: slope * across / spread })
     }
 
     fn growth(&self) -> f64 {
@@ -88,7 +87,7 @@ struct Grown {
     stage: String,
     /// In the first lap.
     early: f64,
-    /// In the mean of all laps.
+    /// In the mean of the training.
     mean: f64,
     /// Before the first step, on the line through the laps.
     begin: f64,
@@ -102,18 +101,20 @@ impl Grown {
         let of = |lap: &EpochSummary, stage: &str| {
             lap.stages.get(stage).copied().unwrap_or(0.0) / lap.steps as f64
         };
-        let grown = last.stages.keys().map(|stage| (stage, of(last, stage) - of(first, stage)));
-        let grown: Vec<(&String, f64)> = grown.filter(|(_, grown)| *grown > 0.0).collect();
-        let all: f64 = grown.iter().map(|(_, grown)| grown).sum();
-        let (stage, most) = grown.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let grown = |stage: &str| of(last, stage) - of(first, stage);
+        let stage = last.stages.keys().max_by(|a, b| grown(a).total_cmp(&grown(b)))?;
+        let rest = |lap: &EpochSummary| lap.stages.values().sum::<f64>() / lap.steps as f64 - of(lap, stage);
+        let growth = |early: f64, late: f64| late / early.max(f64::MIN_POSITIVE) - 1.0;
+        let own = growth(of(first, stage), of(last, stage));
         let times: Vec<f64> = laps.iter().map(|lap| of(lap, stage)).collect();
-        let begin = Line::through(&times)?.first;
-        (most >= OF_ONE_STAGE * all).then(|| Self {
+        let training = &evidence.training;
+        let grown = Self {
             stage: stage.clone(),
             early: times[0],
-            mean: mean(&times).unwrap_or(times[0]),
-            begin,
-        })
+            mean: training.stage_s(stage) / training.steps as f64,
+            begin: Line::through(&times)?.first,
+        };
+        (own > 0.0 && growth(rest(first), rest(last)) < OF_THE_REST * own).then_some(grown)
     }
 
     /// What the training gains when the stage stays as it begins, which is known to a part of its first lap.

@@ -13,7 +13,8 @@ const LOOKED: Duration = Duration::from_millis(300);
 
 /// The machine that this process runs on; runs are kept in `folder`.
 pub(super) fn facts(folder: &Path) -> MachineFacts {
-    let busy = || RealSystem.text("/proc/stat").as_deref().and_then(CpuTimes::parse).map(|times| times.busy_ns);
+    let busy =
+        || RealSystem.text("/proc/stat").as_deref().and_then(CpuTimes::parse).map(|times| times.busy_ns);
     let before = busy();
     sleep(LOOKED);
     let busy = before.zip(busy()).map(|(before, after)| after.saturating_sub(before));
@@ -74,7 +75,8 @@ fn shared_bytes(mounts: &str) -> Option<u64> {
     let options = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let options = options.filter(|parts| parts.get(1) == Some(&"/dev/shm")).last()?;
     let size = options.get(3)?.split(',').find_map(|option| option.strip_prefix("size="))?;
-    let (digits, unit) = size.split_at(size.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len());
+    let (digits, unit) =
+        size.split_at(size.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len());
     let shift = match unit {
         "" => 0,
         "k" => 10,
@@ -110,8 +112,12 @@ mod tests {
                 "/sys/fs/cgroup/box/cpu.max" => "800000 100000\n",
                 "/sys/fs/cgroup/box/memory.max" => "8589934592\n",
                 "/sys/fs/cgroup/box/memory.current" => "1073741824\n",
-                "/proc/meminfo" => "MemTotal: 67108864 kB\nMemAvailable: 33554432 kB\nSwapTotal: 100 kB\nSwapFree: 40 kB\n",
-                "/proc/mounts" => "/dev/vda / ext4 rw 0 0\nhost:/home /home nfs4 rw 0 0\nshm /dev/shm tmpfs rw,size=65536k 0 0\n",
+                "/proc/meminfo" => {
+                    "MemTotal: 67108864 kB\nMemAvailable: 33554432 kB\nSwapTotal: 100 kB\nSwapFree: 40 kB\n"
+                }
+                "/proc/mounts" => {
+                    "/dev/vda / ext4 rw 0 0\nhost:/home /home nfs4 rw 0 0\nshm /dev/shm tmpfs rw,size=65536k 0 0\n"
+                }
                 "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor" => "powersave\n",
                 _ => return None,
             };
