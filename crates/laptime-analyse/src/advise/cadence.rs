@@ -1,5 +1,7 @@
 //! Cadence: what is done every so many steps, and what doing it less often gains.
 
+use laptime_core::units::count;
+
 use super::document::Speedup;
 use super::evidence::Evidence;
 
@@ -24,6 +26,12 @@ pub(super) struct Cadence {
 }
 
 impl Cadence {
+    /// The same for something that should be done so many times less often.
+    pub(super) fn by(evidence: &Evidence<'_>, spent: f64, times: u64, less_often: f64) -> Self {
+        let speedup = Speedup::around(evidence.without(spent * (1.0 - 1.0 / less_often)), UNCERTAIN);
+        Self { less_often, speedup, ..Self::of(evidence, spent, times) }
+    }
+
     /// Of stages that together take so many seconds of the training, done so many times in the fit.
     pub(super) fn of(evidence: &Evidence<'_>, spent: f64, times: u64) -> Self {
         let training = &evidence.training;
@@ -43,12 +51,12 @@ impl Cadence {
     pub(super) fn every_text(&self) -> String {
         match self.every.round() {
             every if every <= 1.0 => "every step".to_owned(),
-            every => format!("every {every:.0} steps"),
+            every => format!("every {} steps", count(every as u64)),
         }
     }
 
     /// How often it should be done.
     pub(super) fn advised_text(&self) -> String {
-        format!("every {:.0} steps", (self.every * self.less_often).max(1.0))
+        format!("every {} steps", count((self.every * self.less_often).max(1.0).round() as u64))
     }
 }

@@ -1,6 +1,8 @@
 //! From findings to the terminal: pure functions that return text, never print it.
 
 mod advice;
+#[cfg(test)]
+mod advice_snapshots;
 mod bar;
 mod compare;
 #[cfg(test)]
