@@ -13,6 +13,7 @@ use crate::epoch_stream::EpochStream;
 use crate::law;
 use crate::layers::layers;
 use crate::loading::loading;
+use crate::passes::Passes;
 use crate::process::Process;
 use crate::profile::{self, ProfileFold, ProfileStacks};
 use crate::ranks::{ranks, ranks_together, slowest, uneven};
@@ -128,8 +129,11 @@ impl Digest {
     #[must_use]
     pub fn compared_run(&self) -> ComparedRun {
         let settled = self.settled();
-        let process = Supervised::among(settled.as_ref()).map(|run| run.process);
-        ComparedRun::new(self.report(), self.meta.machine.clone(), process)
+        let run = Supervised::among(settled.as_ref());
+        let process = run.map(|run| run.process);
+        let mut compared = ComparedRun::new(self.report(), self.meta.machine.clone(), process);
+        compared.passes = run.map(|run| Passes::of(&run, settled.as_ref())).unwrap_or_default();
+        compared
     }
 
     /// The run as far as it is known now.

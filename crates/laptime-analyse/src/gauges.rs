@@ -122,6 +122,11 @@ impl Gauges {
         *sum = sum.saturating_add(amount);
     }
 
+    /// The first reading of a gauge.
+    pub(crate) fn first(&self, gauge: Gauge) -> Option<u64> {
+        self.readings.get(&gauge).map(|readings| readings.first)
+    }
+
     /// The newest reading of a gauge.
     pub(crate) fn last(&self, gauge: Gauge) -> Option<u64> {
         self.readings.get(&gauge).map(|readings| readings.last)
@@ -148,7 +153,7 @@ impl Gauges {
         self.readings.get(&gauge).map(|readings| readings.last.saturating_sub(readings.first))
     }
 
-    fn counted(&self, counter: Counter) -> u64 {
+    pub(crate) fn counted(&self, counter: Counter) -> u64 {
         self.counted.get(&counter).copied().unwrap_or(0)
     }
 

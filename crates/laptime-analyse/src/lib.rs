@@ -37,6 +37,7 @@ mod machine;
 mod origin;
 mod outlook;
 mod outside_steps;
+mod passes;
 mod process;
 mod profile;
 mod ranks;

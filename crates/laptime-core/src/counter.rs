@@ -23,11 +23,21 @@ pub enum Counter {
     BlockingBytes = 6,
     /// Bytes copied from a device to the host.
     DeviceToHostBytes = 7,
+    /// Batches whose loading was timed.
+    LoadedBatches = 8,
+    /// Time to load those, nanoseconds.
+    LoadingNs = 9,
+    /// The part of it that was spent on a CPU, nanoseconds.
+    LoadingCpuNs = 10,
+    /// The part of it that was ready to run and waited for a CPU, nanoseconds.
+    LoadingQueueNs = 11,
+    /// The part of it that made batches of samples, nanoseconds.
+    CollateNs = 12,
 }
 
 impl Counter {
     /// Every counter, at the index that is its number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::FileReadBytes,
         Self::BatchBytes,
         Self::HostToDeviceBytes,
@@ -36,6 +46,11 @@ impl Counter {
         Self::PageableBytes,
         Self::BlockingBytes,
         Self::DeviceToHostBytes,
+        Self::LoadedBatches,
+        Self::LoadingNs,
+        Self::LoadingCpuNs,
+        Self::LoadingQueueNs,
+        Self::CollateNs,
     ];
 
     /// The counter with this number; `None` for one from a newer version.
@@ -47,7 +62,7 @@ impl Counter {
     /// The counter with this name, as reports write it.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        const NAMES: [&str; 8] = [
+        const NAMES: [&str; 13] = [
             "file_read_bytes",
             "batch_bytes",
             "host_to_device_bytes",
@@ -56,6 +71,11 @@ impl Counter {
             "pageable_bytes",
             "blocking_bytes",
             "device_to_host_bytes",
+            "loaded_batches",
+            "loading_ns",
+            "loading_cpu_ns",
+            "loading_queue_ns",
+            "collate_ns",
         ];
         NAMES.iter().position(|known| *known == name).map(|at| Self::ALL[at])
     }

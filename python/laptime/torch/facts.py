@@ -48,4 +48,13 @@ def loader_facts(loader: Any) -> dict[str, Any]:
     batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
     if isinstance(batch, int):
         facts["batch"] = batch
+    return facts | _ahead(loader)
+
+
+def _ahead(loader: Any) -> dict[str, Any]:
+    """How workers load ahead, and the threads beside them; named by `torch.`, as reports leave them out."""
+    facts: dict[str, Any] = {"torch.threads": torch.get_num_threads()}
+    if loader.num_workers > 0:
+        facts["torch.prefetch_factor"] = loader.prefetch_factor or 2
+        facts["torch.persistent_workers"] = "yes" if loader.persistent_workers else "no"
     return facts

@@ -12,6 +12,7 @@ from .. import _guard, _native
 from .._native import end_wait, request, take_batch
 from .._passes import begin_pass, exhaust_pass, keep, owned
 from .._training import here
+from .loading import time_loading
 from .sizes import find_samples
 
 _is_grad_enabled = torch.is_grad_enabled
@@ -49,6 +50,8 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
             end_wait()
         keep(iterator, ticket)
         _count_orders(iterator, here.training.newest_pass)
+        if type(iterator) is dataloader._SingleProcessDataLoaderIter:
+            time_loading(iterator._dataset_fetcher, _is_training)
         return iterator
 
     return __iter__
@@ -94,5 +97,9 @@ def _count_orders(iterator: Any, pass_id: int) -> None:
 
 @_guard.safely
 def _interrupt_step() -> None:
-    if not _is_grad_enabled() or here.training.in_eval_mode():
+    if not _is_training():
         _native.interrupt_step()
+
+
+def _is_training() -> bool:
+    return _is_grad_enabled() and not here.training.in_eval_mode()

@@ -1,8 +1,11 @@
 //! Evidence: what a run shows, in the quantities that rules ask for.
 
 use crate::compare::ComparedRun;
-use crate::report::{FitSummary, Report};
+use crate::report::{FitSummary, LedgerRow, Report};
 use crate::training::Training;
+
+/// Threads that take this much longer for want of CPUs are on a loaded machine.
+const LOADED: f64 = 1.1;
 
 /// What a run shows of the training that takes the most time.
 pub struct Evidence<'a> {
@@ -42,5 +45,50 @@ impl<'a> Evidence<'a> {
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&'a str> {
         self.fit.settings.get(name).map(String::as_str)
+    }
+
+    /// A stage of the thread that takes the steps, over the whole run.
+    #[must_use]
+    pub fn row(&self, stage: &str) -> Option<&'a LedgerRow> {
+        self.report.ledger.iter().find(|row| row.stage == stage)
+    }
+
+    /// Whether the fit is of this framework.
+    #[must_use]
+    pub fn is_of(&self, framework: &str) -> bool {
+        self.fit.framework.as_deref() == Some(framework)
+    }
+
+    /// Whether a framework of Python trains.
+    #[must_use]
+    pub fn is_python(&self) -> bool {
+        self.fit.framework.as_deref().is_some_and(|framework| framework != "laptime")
+    }
+
+    /// Whether the CPUs compute the model.
+    #[must_use]
+    pub fn on_cpu(&self) -> bool {
+        let device = self.fit.device.as_deref().or(self.report.run.device.as_deref());
+        device.is_none_or(|device| device.to_ascii_lowercase().contains("cpu"))
+    }
+
+    /// Steps of an epoch, or of the whole fit where it has none.
+    #[must_use]
+    pub fn steps_per_epoch(&self) -> f64 {
+        let epochs = self.fit.epochs.max(1);
+        self.fit.steps_per_epoch.unwrap_or(self.fit.steps / epochs).max(1) as f64
+    }
+
+    /// Threads of other programs that are ready to run, on average: by how long this one waits for CPUs where it does,
+    /// else the CPUs that others keep busy.
+    #[must_use]
+    pub fn other_threads(&self) -> f64 {
+        let busy = self.report.machine.other_cpus.unwrap_or(0.0);
+        let passes = &self.run.passes;
+        let waiting = passes.own.stretch().filter(|stretch| *stretch > LOADED).map(|stretch| {
+            let ready = passes.tree.busy().unwrap_or(1.0) * passes.tree.stretch().unwrap_or(stretch);
+            stretch * self.cpus - ready
+        });
+        waiting.unwrap_or(busy).max(busy)
     }
 }

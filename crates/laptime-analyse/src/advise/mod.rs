@@ -4,13 +4,22 @@
 //! with the speed-up that the run's own times predict, or says that it cannot tell. Gains that cannot be computed
 //! beforehand have a typical range; `laptime advise --prove` decides.
 
+mod cadence;
 mod document;
 mod evidence;
+mod hot;
+mod machine;
+#[cfg(test)]
+mod made;
+mod pipeline;
 mod rule;
+#[cfg(test)]
+mod rule_tests;
 mod rules;
 
 pub use document::{ADVICE_SCHEMA, Advice, Item, MeasuredSpeedup, Proof, Speedup};
 pub use evidence::Evidence;
+pub use machine::{MACHINE_ADVICE_SCHEMA, MachineAdvice, MachineFacts, MachineItem, advise_machine};
 
 use laptime_core::Change;
 

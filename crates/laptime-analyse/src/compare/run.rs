@@ -4,10 +4,11 @@ use laptime_core::{Machine, Ticks};
 
 use super::document::{RunRef, SideSummary};
 use super::series::mean_step;
+use crate::passes::Passes;
 use crate::process::Process;
 use crate::report::Report;
 use crate::steady::{Settling, settling};
-use crate::step_series::{Block, StepSeries};
+use crate::step_series::{Block, StepSeries, joined};
 
 /// A run with what a report leaves out: its machine, and its steps in time order.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct ComparedRun {
     /// What it ran on.
     pub machine: Machine,
     pub(super) fits: Vec<FitSteps>,
+    /// What it had of its machine while it trained.
+    pub(crate) passes: Passes,
 }
 
 /// The steps of one fit.
@@ -62,7 +65,7 @@ impl ComparedRun {
             began.map(move |(index, fit)| FitSteps::new(*index, &fit.steps, tick_s))
         });
         let fits = fits.filter(|fit| !fit.blocks.is_empty()).collect();
-        Self { report, machine, fits }
+        Self { report, machine, fits, passes: Passes::default() }
     }
 
     /// How much others wanted the CPUs: the share of them that other programs kept busy, else the share of the time in
@@ -77,6 +80,25 @@ impl ComparedRun {
     pub(crate) fn step_noise(&self, fit: u32) -> Option<f64> {
         let steps = self.fits.iter().find(|steps| steps.fit == fit)?;
         mean_step(steps)?.error.map(|error| error.relative)
+    }
+
+    /// The steps of a fit one by one in time order: seconds, seconds until the batch was ready, samples; `None` where
+    /// there are so many that they are kept in blocks.
+    pub(crate) fn single_steps(&self, fit: u32) -> Option<Vec<(f64, f64, u64)>> {
+        let steps = self.fits.iter().find(|steps| steps.fit == fit)?;
+        let one = |block: &Block| {
+            let seconds = |ticks: u64| ticks as f64 * steps.tick_s;
+            (block.steps == 1).then(|| (seconds(block.ticks), seconds(block.wait), block.samples))
+        };
+        steps.blocks.iter().map(one).collect()
+    }
+
+    /// Mean step of a fit in so many stretches of equal length , seconds.
+    pub(crate) fn stretches(&self, fit: u32, count: usize) -> Option<Vec<f64>> {
+        let steps = self.fits.iter().find(|steps| steps.fit == fit)?;
+        let stretches = joined(&steps.blocks, count);
+        let means = stretches.iter().map(|block| block.mean_ticks() * steps.tick_s);
+        (stretches.len() == count).then(|| means.collect())
     }
 
     fn summary(&self) -> RunRef {

@@ -10,6 +10,7 @@ use super::values::parse_count;
 #[command(before_help = "\
 Examples:
   laptime advise                                what to change of the latest run's training
+  laptime advise --machine                      what to change of this computer
   laptime advise --prove 1 -- python train.py   run it with and without item 1, in turns
   laptime advise --ceiling -- python train.py   how fast would it be if data were free?
   laptime advise --prove evaluation --changed 'python train.py --eval-every 500' -- python train.py
@@ -20,6 +21,9 @@ pub(crate) struct AdviseArgs {
     /// The run to advise on: its name, its id or the beginning of it [default: the latest]
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
+    /// Look at this computer instead of a run; without any run that is what is looked at
+    #[arg(long, conflicts_with_all = ["run", "prove"])]
+    pub(crate) machine: bool,
     /// Prove an item by its number or name: runs the command with and without the change, in turns
     #[arg(long, value_name = "ITEM", group = "measured", help_heading = "Proof")]
     pub(crate) prove: Option<String>,

@@ -1,11 +1,14 @@
 //! `laptime advise`: what to change of a training, and the proof of it.
 
 mod ceiling;
+mod machine;
 mod pairs;
 mod prove;
 
-use laptime_analyse::advise::{Advice, Proof, advise};
-use laptime_store::{Catalogue, CollectionKind, Collections, Selected, salvage_rings};
+use std::path::Path;
+
+use laptime_analyse::advise::{Advice, Proof, advise, advise_machine};
+use laptime_store::{Catalogue, CollectionKind, Collections, Selected, StoreError, salvage_rings};
 
 use super::report::refused;
 use super::trial::state::TrialState;
@@ -14,7 +17,7 @@ use crate::args::AdviseArgs;
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::study::Study;
-use crate::text::advice_text;
+use crate::text::{advice_text, machine_advice_text};
 
 pub(crate) fn run(args: &AdviseArgs, screen: &Screen) -> Result<Ending, Failure> {
     salvage_rings();
@@ -22,6 +25,11 @@ pub(crate) fn run(args: &AdviseArgs, screen: &Screen) -> Result<Ending, Failure>
         // A command that is given needs no run.
         let advice = if args.command.is_empty() { Some(advice_on(args)?) } else { None };
         return ceiling::run(args, advice.as_ref(), screen);
+    }
+    let folder = args.place.folder();
+    let nothing_ran = || matches!(Catalogue::at(&folder).find(Selected::Latest), Err(StoreError::NoRuns(_)));
+    if args.machine || args.run.is_none() && args.prove.is_none() && nothing_ran() {
+        return on_machine(args, &folder, screen);
     }
     let advice = advice_on(args)?;
     if let Some(wanted) = &args.prove {
@@ -31,6 +39,17 @@ pub(crate) fn run(args: &AdviseArgs, screen: &Screen) -> Result<Ending, Failure>
         screen.show_json(&advice)?;
     } else {
         screen.show(advice_text(&advice, &screen.style).trim_end());
+    }
+    Ok(Ending::Done)
+}
+
+/// What to change of this computer.
+fn on_machine(args: &AdviseArgs, folder: &Path, screen: &Screen) -> Result<Ending, Failure> {
+    let advice = advise_machine(&machine::facts(folder));
+    if args.json {
+        screen.show_json(&advice)?;
+    } else {
+        screen.show(machine_advice_text(&advice, args.machine, &screen.style).trim_end());
     }
     Ok(Ending::Done)
 }

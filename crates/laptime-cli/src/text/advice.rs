@@ -1,6 +1,6 @@
 //! Advice and its proofs as text.
 
-use laptime_analyse::advise::{Advice, Item, MeasuredSpeedup, Proof, Speedup};
+use laptime_analyse::advise::{Advice, Item, MachineAdvice, MeasuredSpeedup, Proof, Speedup};
 use laptime_analyse::compare::{Comparison, Outcome};
 use laptime_core::{command_line, units};
 
@@ -38,6 +38,29 @@ pub(crate) fn advice_text(advice: &Advice, style: &Style) -> String {
         let hold = advice.proofs.iter().filter(|proof| proof.holds).count();
         let record = format!("predictions that held in proofs so far: {hold} of {}", advice.proofs.len());
         lines.extend(explained(&record, style, Emphasis::Plain));
+    }
+    ended(&lines)
+}
+
+/// What to change of a computer; where nothing ran yet, with what to type next.
+pub(crate) fn machine_advice_text(advice: &MachineAdvice, is_asked: bool, style: &Style) -> String {
+    let mut lines = Vec::new();
+    if !is_asked {
+        let text = "no run yet, so this is about the machine; next: laptime run -- python train.py";
+        lines.extend(explained(text, style, Emphasis::Notice));
+    }
+    if advice.items.is_empty() {
+        let text = format!("nothing to change of this machine: {:.1} CPUs to train on", advice.cpus);
+        lines.extend(explained(&text, style, Emphasis::Good));
+    }
+    for (number, item) in (1_u32..).zip(&advice.items) {
+        let text = wrapped(&shown(&item.because), style.width, &format!("{number:<2} "), INDENT);
+        lines.extend(text.iter().map(|line| style.paint(line, Emphasis::Bold)));
+        lines.extend(wrapped(&format!("change: {}", shown(&item.change)), style.width, INDENT, "     "));
+    }
+    if !advice.fine.is_empty() {
+        let fine = format!("checked and fine: {}", advice.fine.join(", "));
+        lines.extend(explained(&fine, style, Emphasis::Plain));
     }
     ended(&lines)
 }

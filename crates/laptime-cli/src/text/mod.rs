@@ -1,6 +1,8 @@
 //! From findings to the terminal: pure functions that return text, never print it.
 
 mod advice;
+#[cfg(test)]
+mod advice_snapshots;
 mod bar;
 mod compare;
 #[cfg(test)]
@@ -42,7 +44,7 @@ mod wrap;
 use laptime_core::units;
 
 pub(crate) use crate::one_line::shown;
-pub(crate) use advice::{advice_text, ceiling_text, proof_text};
+pub(crate) use advice::{advice_text, ceiling_text, machine_advice_text, proof_text};
 pub(crate) use compare::compare_text;
 pub(crate) use dataset::dataset_text;
 pub(crate) use progress::progress_line;

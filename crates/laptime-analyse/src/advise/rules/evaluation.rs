@@ -2,14 +2,19 @@
 
 use laptime_core::units::{duration, percent};
 
-use super::super::document::Speedup;
+use super::super::cadence::Cadence;
 use super::super::evidence::Evidence;
+use super::super::injected;
 use super::super::rule::{Advised, Outcome, Rule};
 
 pub(super) const RULE: Rule = Rule { id: "evaluation", subject: "evaluation", look };
 
-/// Evaluations are made this many times less often.
-const LESS_OFTEN: f64 = 10.0;
+/// Evaluation once an epoch is how trainings are watched: it is too much only from this share on.
+const MUCH_ONCE_AN_EPOCH: f64 = 0.2;
+/// Epochs between evaluations, where there is one each and it is too much.
+const EPOCHS: f64 = 5.0;
+/// Evaluation as often as this, as a share of an epoch's steps, is once an epoch.
+const ONCE_AN_EPOCH: f64 = 0.9;
 
 fn look(evidence: &Evidence<'_>) -> Outcome {
     let training = &evidence.training;
@@ -17,20 +22,31 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     if spent <= 0.0 {
         return Outcome::DoesNotApply;
     }
-    let count =
-        evidence.report.ledger.iter().find(|row| row.stage == "evaluate").map_or(1, |row| row.count.max(1));
-    let every = evidence.fit.steps as f64 / count as f64;
-    let speedup = evidence.without(spent * (1.0 - 1.0 / LESS_OFTEN));
-    let is_keras = evidence.fit.framework.as_deref() == Some("keras");
+    let times = evidence.row("evaluate").map_or(1, |row| row.count);
+    let mut cadence = Cadence::of(evidence, spent, times);
+    let once_an_epoch = cadence.every >= ONCE_AN_EPOCH * evidence.steps_per_epoch();
+    if once_an_epoch && training.share("evaluate") < MUCH_ONCE_AN_EPOCH {
+        return Outcome::Fine;
+    }
+    if once_an_epoch {
+        cadence = Cadence::by(evidence, spent, times, EPOCHS);
+    }
+    // Keras evaluates by itself at the end of an epoch only; what callbacks do is the script's.
+    let by_keras = evidence.is_of("keras") && once_an_epoch;
     Outcome::advice(Advised {
-        title: "evaluate 10 times less often".to_owned(),
+        title: format!("evaluate {:.0} times less often", cadence.less_often),
         because: format!(
-            "evaluation takes {} of the training: every {every:.0} steps, {} each",
+            "evaluation takes {} of the training: {}, {} each",
             percent(training.share("evaluate")),
-            duration(spent / (training.steps as f64 / every))
+            cadence.every_text(),
+            duration(cadence.each_s)
         ),
-        change: format!("evaluate every {:.0} steps", every * LESS_OFTEN),
-        speedup: Speedup::around(speedup, 0.1),
-        injects: if is_keras { super::super::injected("validation_freq", LESS_OFTEN) } else { Vec::new() },
+        change: match (by_keras, once_an_epoch) {
+            (true, _) => format!("fit(…, validation_freq={:.0})", cadence.less_often),
+            (false, true) => format!("evaluate every {EPOCHS:.0} epochs, or on fewer batches"),
+            (false, false) => format!("evaluate {}, or on fewer batches", cadence.advised_text()),
+        },
+        speedup: cadence.speedup,
+        injects: if by_keras { injected("validation_freq", cadence.less_often) } else { Vec::new() },
     })
 }

@@ -1,0 +1,55 @@
+//! Workers that are started anew for every epoch: keep them.
+
+use laptime_core::units::duration;
+
+use super::super::document::Speedup;
+use super::super::evidence::Evidence;
+use super::super::injected;
+use super::super::rule::{Advised, Outcome, Rule};
+use crate::statistics::mean;
+
+pub(super) const RULE: Rule = Rule { id: "persistent_workers", subject: "first batch of each epoch", look };
+
+/// How far the prediction may be off.
+const UNCERTAIN: f64 = 0.1;
+
+fn look(evidence: &Evidence<'_>) -> Outcome {
+    let fit = evidence.fit;
+    if fit.workers.unwrap_or(0) == 0 || fit.epochs < 2 {
+        return Outcome::DoesNotApply;
+    }
+    let Some((first, later)) = waits(evidence) else {
+        return Outcome::Unknown("there are too many steps to tell the first ones of the epochs".to_owned());
+    };
+    // A first batch has to be loaded, whoever does it.
+    let loading = evidence.run.passes.worker_loading.map_or(later, |loading| loading.seconds.max(later));
+    let spared = first - loading;
+    if spared <= 0.0 || evidence.setting("torch.persistent_workers") == Some("yes") {
+        return Outcome::Fine;
+    }
+    let gain = evidence.without(spared * evidence.training.laps as f64);
+    Outcome::advice(Advised {
+        title: "keep the workers from epoch to epoch".to_owned(),
+        because: format!(
+            "the first batch of an epoch of {:.0} steps comes after {}, others after {}: the workers start anew",
+            evidence.steps_per_epoch(),
+            duration(first),
+            duration(later)
+        ),
+        change: "DataLoader(…, persistent_workers=True)".to_owned(),
+        speedup: Speedup::around(gain, UNCERTAIN),
+        injects: injected("persistent_workers", 1),
+    })
+}
+
+/// The mean wait for the first batch of the epochs after the first, and that for the other batches, seconds.
+fn waits(evidence: &Evidence<'_>) -> Option<(f64, f64)> {
+    let steps = evidence.run.single_steps(evidence.fit.index)?;
+    let laps = evidence.report.epochs.iter().filter(|lap| lap.fit == evidence.fit.index && lap.index > 0);
+    let begins: Vec<usize> = laps.map(|lap| lap.first_step as usize).collect();
+    let (mut first, mut later) = (Vec::new(), Vec::new());
+    for (at, (_, wait, _)) in steps.iter().enumerate() {
+        if begins.contains(&at) { first.push(*wait) } else { later.push(*wait) }
+    }
+    mean(&first).zip(mean(&later))
+}
