@@ -56,14 +56,13 @@ def model_facts(model: Any) -> dict[str, Any]:
 
 @_guard.safely
 def computing_facts(model: Any, iterator: Any) -> dict[str, Any]:
-    """How a fit is computed, where that is not as usual, and what its dataset is made of; for advice."""
-    facts: dict[str, Any] = {"keras.steps_per_execution": model.steps_per_execution}
-    if model.run_eagerly:
-        facts["keras.run_eagerly"] = "on"
-    if model.jit_compile:
-        facts["keras.jit_compile"] = "on"
-    if model.dtype_policy.name != "float32":
-        facts["keras.dtype"] = model.dtype_policy.name
+    """How a fit is computed and what its dataset is made of, for advice; reports leave these out."""
+    facts = {
+        "keras.dtype": model.dtype_policy.name,
+        "keras.jit_compile": "on" if model.jit_compile else "off",
+        "keras.run_eagerly": "on" if model.run_eagerly else "off",
+        "keras.steps_per_execution": model.steps_per_execution,
+    }
     dataset = getattr(getattr(iterator, "data_adapter", None), "_dataset", None)
     if backend() == "tensorflow" and hasattr(dataset, "_inputs"):
         from ..tensorflow.facts import pipeline_facts

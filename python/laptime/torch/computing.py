@@ -1,7 +1,7 @@
 """Computing: how a model is computed, for advice: number types, layout, compilers, the optimizer's implementation.
 
-Everything is read once a model or once a fit. What is the default and says nothing is left out. The names begin with
-`torch.`: reports leave those out, and comparisons show the ones that differ.
+Everything is read once a model or once a fit. The names begin with `torch.`: reports leave those out, and comparisons
+show the ones that differ.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _zeroed: dict[str, Any] = {}
 def note_model(model: Any, inputs: Any) -> None:
     """A model is called that was not trained before: its layers, its input, and what is on while it computes."""
     with untracked():
-        facts: dict[str, Any] = {}
         weight = next(model.parameters(), None)
-        kind = "cpu" if weight is None else weight.device.type
-        if weight is not None and weight.dtype is not torch.float32:
-            facts["torch.dtype"] = _plain(weight.dtype)
-        if kind in _AUTOCAST and torch.is_autocast_enabled(kind):
-            facts["torch.autocast"] = _plain(torch.get_autocast_dtype(kind))
+        if weight is None:
+            return
         convolutions = [one for one in model.modules() if isinstance(one, _Convolution)]
+        facts = {"torch.dtype": _plain(weight.dtype), "torch.convolutions": len(convolutions)}
+        kind = weight.device.type
+        if kind in _AUTOCAST:
+            is_on = torch.is_autocast_enabled(kind)
+            facts["torch.autocast"] = _plain(torch.get_autocast_dtype(kind)) if is_on else "off"
         if convolutions:
-            facts["torch.convolutions"] = len(convolutions)
             facts |= _layout_facts(convolutions, find_tensor(inputs))
     _of_model.clear()
     _of_model.update(facts)
@@ -78,9 +78,7 @@ def note_zeroed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 @_guard.safely
 def model_facts(parameters: list[Any]) -> dict[str, Any]:
     """How the model of a fit is computed; torch's settings are those of the first update."""
-    facts = _of_model | _zeroed
-    if _compiles():
-        facts["torch.compiled"] = "yes"
+    facts = {"torch.compiled": "yes" if _compiles() else "no"} | _of_model | _zeroed
     if parameters and parameters[0].is_cuda:
         facts |= _cuda_facts(parameters[0].device)
     return facts
@@ -113,7 +111,10 @@ def optimizer_facts(optimizer: Any, parameters: list[Any]) -> dict[str, Any]:
         how = "foreach"
     else:
         how = "one by one"
-    return {"torch.optimizer": how, "torch.tensors": len(parameters)}
+    facts: dict[str, Any] = {"torch.optimizer": how, "torch.tensors": len(parameters)}
+    if isinstance(group.get("momentum"), float):
+        facts["torch.momentum"] = f"{group['momentum']:g}"
+    return facts
 
 
 def _compiles() -> bool:

@@ -6,6 +6,7 @@
 
 mod document;
 mod evidence;
+mod gpu;
 mod rule;
 mod rules;
 
