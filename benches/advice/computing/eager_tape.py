@@ -32,6 +32,6 @@ def train_step(inputs, truth):
 
 if options.fixed:
     train_step = tf.function(train_step)
-for epoch in range(4):
+for _ in range(4):
     for inputs, truth in data:
         train_step(inputs, truth)

@@ -23,7 +23,7 @@ optimizer = kind(model.parameters(), lr=1e-3, **({"fused": True} if options.fixe
 rows = torch.randn(options.batch * 60, 64)
 data = torch.utils.data.TensorDataset(rows, rows.sum(1).gt(0).long())
 loader = torch.utils.data.DataLoader(data, batch_size=options.batch)
-for epoch in range(options.epochs):
+for _ in range(options.epochs):
     for inputs, labels in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()

@@ -22,7 +22,9 @@ def prepare(row, label):
 
 rows = tf.random.normal((32 * 80, 64))
 data = tf.data.Dataset.from_tensor_slices((rows, tf.cast(tf.reduce_sum(rows, 1) > 0, tf.int32)))
-data = data.map(prepare, num_parallel_calls=tf.data.AUTOTUNE if options.fixed == "parallel" else None)
+data = data.map(
+    prepare, num_parallel_calls=tf.data.AUTOTUNE if options.fixed == "parallel" else None
+)
 if options.fixed == "cache":
     data = data.cache()
 data = data.batch(32)
@@ -31,7 +33,5 @@ if options.fixed is not None:
 width = options.width
 hidden = [keras.layers.Dense(width, activation="relu") for _ in range(3)]
 model = keras.Sequential([keras.Input((64,)), *hidden, keras.layers.Dense(10)])
-model.compile(
-    optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-)
+model.compile(optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 model.fit(data, epochs=5, verbose=0)

@@ -86,8 +86,8 @@ def _look_closer(wanted: int, module: Any, inputs: Any) -> bool:
             here.training.register_module(module, _kind_of(module))
             begun = begin_call(module)
         if begun == CALL_NEW_MODEL and not tracing:
-            note_model(module, inputs)
             here.training.register_model(module, _name_of(module))
+            note_model(module, inputs)
             begun = begin_call(module)
         # While a call is traced, a look at a shape would be part of what is traced.
         if begun == CALL_WANTS_SAMPLES and not tracing:

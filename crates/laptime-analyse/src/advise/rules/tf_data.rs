@@ -101,7 +101,7 @@ impl<'a> Pipeline<'a> {
     }
 
     fn reads_files(&self) -> bool {
-        self.names.first().is_some_and(|source| !source.starts_with("tensor"))
+        self.names.first().is_some_and(|source| !source.starts_with("tensor") && *source != "range")
     }
 
     /// Options and counters may follow it.
