@@ -1,4 +1,4 @@
-"""A model whose convolutions are laid out channels-last, made late, and computed by a parametrization."""
+"""A model whose convolutions are laid out channels-last, one of them computed by a parametrization."""
 
 import torch
 from torch import nn
@@ -10,11 +10,10 @@ model = nn.Sequential(
     nn.ReLU(),
     # Asking it for its weight changes it: one step of the power iteration.
     parametrizations.spectral_norm(nn.Conv2d(8, 8, 3)),
-    nn.LazyConv2d(4, 3),
+    nn.Conv2d(8, 4, 3),
     nn.Flatten(),
-    nn.LazyLinear(2),
+    nn.Linear(144, 2),
 ).to(memory_format=torch.channels_last)
-model(torch.zeros(1, 3, 12, 12))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 pictures = torch.randn(32, 3, 12, 12)
 data = torch.utils.data.TensorDataset(pictures, pictures.mean((1, 2, 3)).gt(0).long())
