@@ -89,3 +89,58 @@ impl Training {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use laptime_core::{FitFacts, StageId};
+
+    use super::*;
+    use crate::script::Script;
+
+    const MS: u64 = 1_000_000;
+
+    /// Epochs whose steps take these times each, with an evaluation of 10 ms after each.
+    fn trained(steps_ms: &[u64]) -> Report {
+        let mut script = Script::new();
+        script.pass(5 * MS).fit(FitFacts::default());
+        for step in steps_ms {
+            script.epoch();
+            (0..4).for_each(|_| {
+                script.step(&[(StageId::FORWARD, step * MS)], 8);
+            });
+            script.end_epoch().stage(StageId::EVALUATE, 10 * MS);
+        }
+        script.end_fit().pass(3 * MS);
+        script.close().report()
+    }
+
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-6 * expected, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn the_first_lap_does_not_count_and_what_lies_between_the_others_does() {
+        let report = trained(&[100, 20, 20, 20]);
+        let training = Training::of_run(&report).unwrap();
+        assert_eq!((training.steps, training.samples, training.laps), (12, Some(96), 3));
+        near(training.stage_s("forward"), 0.240);
+        near(training.stage_s("evaluate"), 0.030);
+        near(training.seconds, training.stages.values().sum());
+        near(training.pace_s(), training.seconds / 96.0);
+    }
+
+    #[test]
+    fn of_one_lap_all_counts() {
+        let training = Training::of_run(&trained(&[20])).unwrap();
+        assert_eq!(training.steps, 4);
+        near(training.stage_s("forward"), 0.080);
+        near(training.stage_s("evaluate"), 0.010);
+    }
+
+    #[test]
+    fn a_run_without_steps_has_no_training() {
+        let mut script = Script::new();
+        script.pass(5 * MS);
+        assert_eq!(Training::of_run(&script.close().report()), None);
+    }
+}

@@ -142,6 +142,9 @@ fn too_little(report: &Report, process: &Process) -> Option<Finding> {
     let evidence = spans.map(|total| total.count).fold(steps, u64::max);
     let text = match steps {
         _ if report.fits.is_empty() => "cannot tell what limits the training: no fit began".to_owned(),
+        0 if evidence < FEWEST_STEPS => {
+            "cannot tell what limits the training: its steps are not seen".to_owned()
+        }
         _ if evidence < FEWEST_STEPS => {
             let unit = if steps == 1 { "step" } else { "steps" };
             format!("cannot tell what limits the training: only {steps} {unit} ended")

@@ -1,6 +1,7 @@
 //! The words of laptime. No I/O, no clock, no threads: every other crate speaks in these types.
 
 mod change;
+pub mod command_line;
 mod counter;
 mod estimate;
 mod event;

@@ -1,6 +1,6 @@
 //! Advice: what text shows, and what `--json` prints as `laptime.advice/1`.
 
-use laptime_core::{Change, Estimate};
+use laptime_core::{Change, Estimate, command_line};
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Advised, Rule};
@@ -83,7 +83,7 @@ pub struct Proof {
     pub measured: MeasuredSpeedup,
     /// Pairs of executions behind it.
     pub pairs: u64,
-    /// Whether what was measured is within what was expected, its own interval allowed for.
+    /// Whether the mean that was measured is within what was expected.
     pub holds: bool,
     /// Whether both sides trained the same; absent where too little is known.
     pub same_training: Option<bool>,
@@ -155,17 +155,14 @@ impl Advice {
 }
 
 impl Item {
-    /// What a rule advises, at no place yet.
-    pub(super) fn of(rule: &Rule, advised: Advised) -> Self {
+    /// What a rule advises on the training of a command, at no place yet.
+    pub(super) fn of(rule: &Rule, advised: Advised, command: &[String]) -> Self {
         let Advised { title, because, change, speedup, injects } = advised;
         let injects = (!injects.is_empty())
             .then(|| injects.iter().map(Change::to_string).collect::<Vec<_>>().join(","));
-        let prove_command = match &injects {
-            Some(_) => format!("laptime advise --prove {} -- COMMAND", rule.id),
-            None => {
-                format!("laptime advise --prove {} --changed 'COMMAND AFTER THE CHANGE' -- COMMAND", rule.id)
-            }
-        };
+        let changed = if injects.is_some() { "" } else { " --changed 'COMMAND AFTER THE CHANGE'" };
+        let prove_command =
+            format!("laptime advise --prove {}{changed} -- {}", rule.id, command_line::join(command));
         let (id, subject) = (rule.id, rule.subject);
         Self { number: 0, id, subject, title, because, change, speedup, injects, prove_command }
     }

@@ -29,7 +29,7 @@ pub fn advise(run: &ComparedRun, proofs: Vec<Proof>) -> Advice {
     advice.step_s = Some(evidence.training.step_s());
     for rule in rules::RULES {
         match (rule.look)(&evidence) {
-            Outcome::Advice(advised) => advice.items.push(Item::of(rule, *advised)),
+            Outcome::Advice(advised) => advice.items.push(Item::of(rule, *advised, &advice.command)),
             Outcome::Fine => advice.fine.push(rule.subject),
             Outcome::Unknown(because) => advice.unknown.push((rule.subject, because)),
             Outcome::DoesNotApply => {}

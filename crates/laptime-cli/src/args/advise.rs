@@ -11,6 +11,7 @@ use super::values::parse_count;
 Examples:
   laptime advise                                what to change of the latest run's training
   laptime advise --prove 1 -- python train.py   run it with and without item 1, in turns
+  laptime advise --ceiling -- python train.py   how fast would it be if data were free?
   laptime advise --prove evaluation --changed 'python train.py --eval-every 500' -- python train.py
 
 Gains are predicted from the run's own times, or typical where that cannot be done; a proof
@@ -20,13 +21,16 @@ pub(crate) struct AdviseArgs {
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// Prove an item by its number or name: runs the command with and without the change, in turns
-    #[arg(long, value_name = "ITEM", help_heading = "Proof")]
+    #[arg(long, value_name = "ITEM", group = "measured", help_heading = "Proof")]
     pub(crate) prove: Option<String>,
+    /// Measure the speed-up if data were free: runs the command as it is and with one batch over and over
+    #[arg(long, group = "measured", help_heading = "Proof")]
+    pub(crate) ceiling: bool,
     /// The command with the change, where laptime cannot make it by itself
     #[arg(long, value_name = "COMMAND", requires = "prove", help_heading = "Proof")]
     pub(crate) changed: Option<String>,
     /// The most pairs of executions [default: 12]
-    #[arg(long, value_name = "N", value_parser = parse_count, requires = "prove", help_heading = "Proof")]
+    #[arg(long, value_name = "N", value_parser = parse_count, requires = "measured", help_heading = "Proof")]
     pub(crate) pairs: Option<u64>,
     /// Print one JSON document (laptime.advice/1; of a proof laptime.compare/1)
     #[arg(long, help_heading = "Output")]
@@ -36,7 +40,7 @@ pub(crate) struct AdviseArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) place: Place,
-    /// The command to prove it with, after `--` [default: the run's own]
-    #[arg(value_name = "COMMAND", last = true, requires = "prove")]
+    /// The command to measure, after `--` [default: the run's own]
+    #[arg(value_name = "COMMAND", last = true, requires = "measured")]
     pub(crate) command: Vec<OsString>,
 }

@@ -1,5 +1,7 @@
 //! `laptime advise`: what to change of a training, and the proof of it.
 
+mod ceiling;
+mod pairs;
 mod prove;
 
 use laptime_analyse::advise::{Advice, Proof, advise};
@@ -16,6 +18,11 @@ use crate::text::advice_text;
 
 pub(crate) fn run(args: &AdviseArgs, screen: &Screen) -> Result<Ending, Failure> {
     salvage_rings();
+    if args.ceiling {
+        // A command that is given needs no run.
+        let advice = if args.command.is_empty() { Some(advice_on(args)?) } else { None };
+        return ceiling::run(args, advice.as_ref(), screen);
+    }
     let advice = advice_on(args)?;
     if let Some(wanted) = &args.prove {
         return prove::run(args, wanted, &advice, screen);

@@ -2,7 +2,7 @@
 
 use laptime_analyse::advise::{Advice, Item, MeasuredSpeedup, Proof, Speedup};
 use laptime_analyse::compare::{Comparison, Outcome};
-use laptime_core::units;
+use laptime_core::{command_line, units};
 
 use super::report::{ended, explained};
 use super::shown;
@@ -71,11 +71,9 @@ fn proof_line(item: &Item, advice: &Advice) -> String {
             units::counted(proof.pairs, "pair")
         );
     }
-    let command = shown(&advice.command.join(" "));
-    match item.injects {
-        Some(_) => format!("proof: laptime advise --prove {} -- {command}", item.number),
-        None => format!("proof: laptime advise --prove {} --changed '…' -- {command}", item.number),
-    }
+    let command = shown(&command_line::join(&advice.command));
+    let changed = if item.injects.is_some() { "" } else { " --changed '…'" };
+    format!("proof: laptime advise --prove {}{changed} -- {command}", item.number)
 }
 
 fn measured_text(measured: &MeasuredSpeedup) -> String {
@@ -120,5 +118,18 @@ pub(crate) fn proof_text(proof: &Proof, item: &Item, comparison: &Comparison, st
     if proof.measured.low > 1.0 {
         lines.extend(explained(&format!("keep it: {}", shown(&item.change)), style, Emphasis::Plain));
     }
+    ended(&lines)
+}
+
+/// `if data were free: 1.93× (95 %: 1.90–1.96), 4 interleaved pairs`
+pub(crate) fn ceiling_text(speedup: &MeasuredSpeedup, pairs: u64, style: &Style) -> String {
+    let pairs = units::counted(pairs, "interleaved pair");
+    let text = format!("if data were free: {}, {pairs}", measured_text(speedup));
+    let mut lines = explained(&text, style, Emphasis::Bold);
+    let next = match speedup.high < 1.05 {
+        true => "loading data faster gains next to nothing here",
+        false => "no change of the loading can gain more; next: laptime advise",
+    };
+    lines.extend(explained(next, style, Emphasis::Plain));
     ended(&lines)
 }

@@ -42,7 +42,7 @@ mod wrap;
 use laptime_core::units;
 
 pub(crate) use crate::one_line::shown;
-pub(crate) use advice::{advice_text, proof_text};
+pub(crate) use advice::{advice_text, ceiling_text, proof_text};
 pub(crate) use compare::compare_text;
 pub(crate) use dataset::dataset_text;
 pub(crate) use progress::progress_line;

@@ -1,32 +1,22 @@
 //! The proof of an item: the command with and without the change, in turns.
 
-use laptime_analyse::Warning;
-use laptime_analyse::advise::{Advice, Item, MeasuredSpeedup, Proof};
-use laptime_analyse::compare::{Asked, ComparedRun, Comparison, Goal, Measure, compare, paired_ratio};
-use laptime_core::{Change, Trouble};
-use laptime_launch::{Apart, Blocked, Watcher};
-use laptime_store::{Collection, CollectionKind, Collections};
+use laptime_analyse::advise::{Advice, Item, Proof};
+use laptime_analyse::compare::Comparison;
+use laptime_core::{Change, command_line};
 use serde::Serialize;
 
+use super::pairs::{self, Pairs};
 use crate::Ending;
 use crate::args::AdviseArgs;
-use crate::command::run::program::look_up;
-use crate::command::trial::conduct::{Executed, Trial, TrialEnd, conduct};
-use crate::command::trial::progress::Progress;
-use crate::command::trial::state::TrialState;
-use crate::command::trial::{Execution, Executor, TrialSide};
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::text::proof_text;
 
-/// Pairs of a proof when nothing else is said.
-const GOAL: Goal = Goal { fewest: 3, most: 12, precision: 0.03 };
-
 /// A comparison that proves an item.
 #[derive(Serialize)]
-struct Proved {
+struct Proved<'a> {
     #[serde(flatten)]
-    comparison: Comparison,
+    comparison: &'a Comparison,
     proof: Proof,
 }
 
@@ -38,28 +28,23 @@ pub(super) fn run(
     screen: &Screen,
 ) -> Result<Ending, Failure> {
     let item = meant(advice, wanted)?;
-    let trial = trial(args, advice, item)?;
-    let trials = Collections::at(args.place.folder(), CollectionKind::Trial);
-    let not_kept = |error: std::io::Error| Failure::new("could not keep the proof").caused_by(&error);
-    let collection = trials.create(laptime_record::anchor().real_ns).map_err(not_kept)?;
-    let executed = match execute(args, &trial, &collection, screen) {
-        (executed, TrialEnd::Interrupted) if executed.pairs.len() < 2 => return Ok(Ending::Interrupted),
-        (_, TrialEnd::Failed(side, reason)) => return Err(failed(&trial.sides[side], &reason)),
-        (executed, _) => executed,
+    let before = pairs::typed(args, Some(advice))?;
+    let changes: Vec<Change> = item.injects.as_deref().map(read_changes).unwrap_or_default();
+    let (after, changes) = match (&args.changed, changes.is_empty()) {
+        (Some(changed), _) => (pairs::words(changed)?, Vec::new()),
+        (None, false) => (before.clone(), changes),
+        (None, true) => return Err(by_hand(item, &before)),
     };
-    refuse_unchanged(&trial.sides[1], &executed.b)?;
-    let (a, b) = (&trial.sides[0].name, &trial.sides[1].name);
-    let comparison = compare((a, &executed.a), (b, &executed.b), &Asked::default());
-    let Some(proof) = proof(advice, item, &executed, &comparison) else { return Ok(Ending::Interrupted) };
-    let mut state = TrialState::new(&trial, &executed);
-    state.proof = Some(proof.clone());
-    if let Err(error) = state.keep(&collection) {
-        screen.note(&format!("warning: the proof cannot be kept: {error}"));
-    }
+    let Some(mut pairs) = pairs::measure(args, (before, after), changes, screen)? else {
+        return Ok(Ending::Interrupted);
+    };
+    let proof = proof(advice, item, &pairs);
+    pairs.state.proof = Some(proof.clone());
+    pairs.keep(screen);
     if args.json {
-        screen.show_json(&Proved { comparison, proof })?;
+        screen.show_json(&Proved { comparison: &pairs.comparison, proof })?;
     } else {
-        screen.show(proof_text(&proof, item, &comparison, &screen.style).trim_end());
+        screen.show(proof_text(&proof, item, &pairs.comparison, &screen.style).trim_end());
     }
     Ok(Ending::Done)
 }
@@ -78,73 +63,9 @@ fn meant<'a>(advice: &'a Advice, wanted: &str) -> Result<&'a Item, Failure> {
     })
 }
 
-/// The command as it is and with the change.
-fn trial(args: &AdviseArgs, advice: &Advice, item: &Item) -> Result<Trial, Failure> {
-    let typed: Vec<String> = match args.command.is_empty() {
-        true => advice.command.clone(),
-        false => args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-    };
-    let Some(program) = typed.first() else {
-        return Err(Failure::usage(format!("could not prove `{}`", item.id))
-            .because("the run does not say by which command it was made")
-            .hint(format!("laptime advise --prove {} -- python train.py", item.number)));
-    };
-    look_up(program.as_ref())?;
-    let changes: Vec<Change> = item.injects.as_deref().map(read_changes).unwrap_or_default();
-    let (changed, changes) = match (&args.changed, changes.is_empty()) {
-        (Some(changed), _) => (words(changed)?, Vec::new()),
-        (None, false) => (typed.clone(), changes),
-        (None, true) => return Err(by_hand(item, &typed)),
-    };
-    let side =
-        |name: &str, command, changes| TrialSide { name: name.to_owned(), command, folder: None, changes };
-    let most = args.pairs.map_or(GOAL.most, |pairs| pairs as usize);
-    Ok(Trial {
-        sides: [side("before", typed, Vec::new()), side("after", changed, changes)],
-        measure: Measure::Training,
-        goal: Goal { fewest: GOAL.fewest.min(most), most, ..GOAL },
-    })
-}
-
 fn read_changes(text: &str) -> Vec<Change> {
-    text.split(',')
-        .filter_map(|one| one.split_once('='))
-        .map(|(name, value)| Change::new(name, value))
-        .collect()
-}
-
-/// A command line as a shell would split it, without anything that only a shell can do.
-fn words(text: &str) -> Result<Vec<String>, Failure> {
-    let mut words: Vec<String> = Vec::new();
-    let (mut quote, mut open) = (None, false);
-    for letter in text.chars() {
-        match (quote, letter) {
-            (None, '\'' | '"') => {
-                (quote, open) = (Some(letter), {
-                    if !open {
-                        words.push(String::new());
-                    }
-                    true
-                })
-            }
-            (Some(mark), _) if mark == letter => quote = None,
-            (None, _) if letter.is_whitespace() => open = false,
-            _ => {
-                if !open {
-                    words.push(String::new());
-                }
-                open = true;
-                words.last_mut().into_iter().for_each(|word| word.push(letter));
-            }
-        }
-    }
-    if quote.is_some() || words.is_empty() {
-        return Err(Failure::usage(format!("could not run `{text}`"))
-            .because(if words.is_empty() { "there is no command" } else { "a quote is not closed" })
-            .hint("laptime advise --help"));
-    }
-    look_up(words[0].as_ref())?;
-    Ok(words)
+    let pairs = text.split(',').filter_map(|one| one.split_once('='));
+    pairs.map(|(name, value)| Change::new(name, value)).collect()
 }
 
 fn by_hand(item: &Item, typed: &[String]) -> Failure {
@@ -153,69 +74,20 @@ fn by_hand(item: &Item, typed: &[String]) -> Failure {
         .hint(format!(
             "laptime advise --prove {} --changed 'COMMAND AFTER THE CHANGE' -- {}",
             item.number,
-            typed.join(" ")
+            command_line::join(typed)
         ))
 }
 
-fn execute(
-    args: &AdviseArgs,
-    trial: &Trial,
-    collection: &Collection,
-    screen: &Screen,
-) -> (Executed, TrialEnd) {
-    let signals = Blocked::all();
-    let watcher = Watcher::start();
-    let apart = Apart { signals: &signals, watcher: watcher.as_ref() };
-    let executor = Executor { runs: collection.runs(), apart };
-    let progress = std::cell::RefCell::new(Progress::new(screen, args.quiet));
-    let mut one = |side: &TrialSide| -> Execution {
-        let execution = executor.execute(side, &mut || progress.borrow().beat(&side.name));
-        progress.borrow_mut().executed();
-        execution
-    };
-    let result = conduct(trial, &mut one, &mut |executed| progress.borrow().made(trial, executed));
-    progress.borrow().clear();
-    result
-}
-
-fn failed(side: &TrialSide, reason: &str) -> Failure {
-    let which = if side.name == "after" { " with the change" } else { "" };
-    Failure::new(format!("could not run `{}`{which}", side.command.join(" "))).because(reason)
-}
-
-/// A script that did not take the change proves nothing.
-fn refuse_unchanged(side: &TrialSide, runs: &[ComparedRun]) -> Result<(), Failure> {
-    let Some(run) = runs.first() else { return Ok(()) };
-    let applied = |change: &Change| {
-        let word = change.to_string();
-        let of = |fit: &laptime_analyse::FitSummary| fit.settings.get("changes").cloned().unwrap_or_default();
-        run.report.fits.iter().any(|fit| of(fit).split(' ').any(|one| one == word))
-    };
-    let Some(change) = side.changes.iter().find(|change| !applied(change)) else { return Ok(()) };
-    let because = run.report.warnings.iter().find_map(|warning| match warning {
-        Warning::Trouble { trouble: Trouble::HookOff { hook, because } }
-            if hook.contains(&change.to_string()) =>
-        {
-            Some(because.clone())
-        }
-        _ => None,
-    });
-    Err(Failure::new(format!("the script did not take the change `{change}`"))
-        .because(because.unwrap_or_else(|| "nothing in it could be changed so".to_owned()))
-        .hint("edit the script and give the edited command with --changed"))
-}
-
-fn proof(advice: &Advice, item: &Item, executed: &Executed, comparison: &Comparison) -> Option<Proof> {
-    let measured = MeasuredSpeedup::of_ratio(paired_ratio(&executed.pairs)?);
-    let predicted = item.speedup;
-    Some(Proof {
+fn proof(advice: &Advice, item: &Item, pairs: &Pairs) -> Proof {
+    let (predicted, measured) = (item.speedup, pairs.speedup);
+    Proof {
         item: item.id.to_owned(),
         title: item.title.clone(),
         run: advice.run.clone(),
         predicted,
         measured,
-        pairs: executed.pairs.len() as u64,
-        holds: measured.high >= predicted.low && measured.low <= predicted.high,
-        same_training: comparison.same_training,
-    })
+        pairs: pairs.count,
+        holds: (predicted.low..=predicted.high).contains(&measured.mean),
+        same_training: pairs.comparison.same_training,
+    }
 }
