@@ -33,7 +33,10 @@ def note_model(model: Any, inputs: Any) -> None:
         if weight is None:
             return
         convolutions = [one for one in model.modules() if isinstance(one, _Convolution)]
-        facts = {"torch.dtype": _plain(weight.dtype), "torch.convolutions": len(convolutions)}
+        facts: dict[str, Any] = {
+            "torch.dtype": _plain(weight.dtype),
+            "torch.convolutions": len(convolutions),
+        }
         kind = weight.device.type
         if kind in _AUTOCAST:
             is_on = torch.is_autocast_enabled(kind)
@@ -85,16 +88,24 @@ def model_facts(parameters: list[Any]) -> dict[str, Any]:
 
 
 def _cuda_facts(device: Any) -> dict[str, Any]:
-    backends = torch.backends
-    products = torch.get_float32_matmul_precision() != "highest"
-    allowed = (products, backends.cudnn.allow_tf32)
-    kinds = {(True, True): "on", (True, False): "products", (False, True): "convolutions"}
     major, minor = torch.cuda.get_device_capability(device)
     return {
-        "torch.tf32": kinds.get(allowed, "off"),
-        "torch.cudnn_benchmark": "on" if backends.cudnn.benchmark else "off",
+        "torch.tf32": _tf32(),
+        "torch.cudnn_benchmark": "on" if torch.backends.cudnn.benchmark else "off",
         "torch.capability": f"{major}.{minor}",
     }
+
+
+def _tf32() -> str | None:
+    """Where TF32 is allowed; `None` where torch does not say."""
+    try:
+        products = torch.get_float32_matmul_precision() != "highest"
+        convolutions = torch.backends.cudnn.allow_tf32
+    except RuntimeError:
+        # The script has set one of them in torch's new way, which the old one refuses to read.
+        return None
+    kinds = {(True, True): "on", (True, False): "products", (False, True): "convolutions"}
+    return kinds.get((products, convolutions), "off")
 
 
 @_guard.safely
