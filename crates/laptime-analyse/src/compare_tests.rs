@@ -395,3 +395,19 @@ fn steps_that_the_recorder_dropped_make_no_other_training() {
     assert_eq!((of(2, false), of(2, true)), (Outcome::Differ, Outcome::Agree));
     assert_eq!(of(5, true), Outcome::Unknown);
 }
+
+#[test]
+fn how_a_training_computes_is_a_change_where_both_sides_say_so() {
+    let run = |settings: &[(&str, &str)]| {
+        let mut run = made(&PLAIN, 1);
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        run.report.fits[0].settings.extend(settings);
+        run
+    };
+    let earlier = run(&[]);
+    let (off, on) = (run(&[("torch.tf32", "off")]), run(&[("torch.tf32", "on"), ("torch.tensors", "6")]));
+    let named =
+        |a, b| compared(&[a], &[b]).environment.into_iter().map(|change| change.what).collect::<Vec<_>>();
+    assert_eq!(named(off, on.clone()), ["torch.tf32"]);
+    assert_eq!(named(earlier, on), Vec::<String>::new());
+}

@@ -7,6 +7,7 @@
 mod cadence;
 mod document;
 mod evidence;
+mod gpu;
 mod hot;
 mod machine;
 #[cfg(test)]
