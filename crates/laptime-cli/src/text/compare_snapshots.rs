@@ -90,6 +90,9 @@ fn faster() -> Comparison {
             change("torch", Some("2.14"), Some("2.15"), ChangeKind::Environment),
         ],
         gate: None,
+        pairs: None,
+        aa: None,
+        reference: None,
     }
 }
 
@@ -104,7 +107,8 @@ fn a_faster_side_with_the_stage_and_the_settings_that_changed() {
 
 #[test]
 fn the_document_for_programs() {
-    let comparison = Comparison { gate: Some(Gate { fail_if_slower: 0.05, met: true }), ..faster() };
+    let comparison =
+        Comparison { gate: Some(Gate { fail_if_slower: 0.05, met: true, warns: false }), ..faster() };
     insta::assert_snapshot!(serde_json::to_string_pretty(&comparison).unwrap());
 }
 
@@ -113,7 +117,7 @@ fn a_slower_side_that_fails_its_condition_with_device_and_fits() {
     let mut slower = faster();
     (slower.verdict, slower.ratio) = (Answer::Slower, Some(estimate(1.17, 1.15, 1.19)));
     (slower.stages, slower.b_s) = (vec![stage("backward", 2.9e-3, 4.9e-3, true)], Some(13.8e-3));
-    slower.gate = Some(Gate { fail_if_slower: 0.05, met: false });
+    slower.gate = Some(Gate { fail_if_slower: 0.05, met: false, warns: false });
     slower.device_stages =
         Some(vec![stage("backward", 2.9e-3, 4.9e-3, true), stage("idle_data", 1.1e-3, 1.2e-3, false)]);
     for row in slower.stages.iter_mut().chain(slower.device_stages.iter_mut().flatten()) {
@@ -167,7 +171,7 @@ fn the_same_and_what_cannot_be_told() {
         because: Some(Cause::DifferentMachines),
         more: None,
         environment: vec![machine],
-        gate: Some(Gate { fail_if_slower: 0.05, met: false }),
+        gate: Some(Gate { fail_if_slower: 0.05, met: false, warns: false }),
         ..noisy.clone()
     };
     let whole = Comparison {
