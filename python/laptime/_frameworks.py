@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
+
+from . import _guard
 
 # A kind of object, and what one says of a fit: `framework`, `device`, `parameters`, `rows` …
 Facts = tuple[type, Callable[[Any], dict[str, Any]]]
+
+# What is called when a fit begins and gives facts that are of no framework, such as what laptime changed.
+when_fit_begins: list[Callable[[], dict[str, Any] | None]] = []
 
 # Packages whose loops are never the script's.
 packages: set[str] = {"laptime"}
@@ -55,6 +62,25 @@ def model_facts(model: Any) -> dict[str, Any]:
 def data_facts(data: Any) -> dict[str, Any]:
     """What a loader or a dataset says of a fit."""
     return _said_by(_data, data)
+
+
+def common_facts() -> dict[str, Any]:
+    """What is known of every fit that begins, whatever its framework."""
+    facts: dict[str, Any] = {}
+    for begin in when_fit_begins:
+        facts |= begin() or {}
+    return facts
+
+
+def changes_if_asked(package: str) -> tuple[tuple[str, Callable[[], None]], ...]:
+    """The hook that makes a framework's changes, where `LAPTIME_CHANGES` asks for some."""
+    if not os.environ.get("LAPTIME_CHANGES"):
+        return ()
+    try:
+        return (("changes", import_module(f"{package}.changes").attach),)
+    except Exception as error:
+        _guard.broken("changes", error)
+        return ()
 
 
 def trained_kinds() -> tuple[type, ...]:

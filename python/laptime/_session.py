@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import sys
+from collections.abc import Callable
 
 from laptime import _native
 from laptime._native import lap as _native_lap
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from multiprocessing.util import Finalize
 
 RUN_VARIABLE = "LAPTIME_RUN"
+
+# What is called just before recording ends, while something can still be put on record.
+before_end: list[Callable[[], object]] = []
 
 
 class Settings:
@@ -68,6 +72,8 @@ def ensure_armed() -> None:
         if not _settings.disabled:
             _stand_by()
             _native.arm(_options(_settings))
+            if os.environ.get("LAPTIME_CHANGES"):
+                from . import _changes  # noqa: F401
 
 
 def ensure_started() -> bool:
@@ -102,6 +108,7 @@ def finish(status: str = "finished", message: str | None = None) -> str | None:
     if _exported is not None and os.environ.get(RUN_VARIABLE) == _exported:
         del os.environ[RUN_VARIABLE]
     _exported = None
+    _before_end()
     folder = _native.finish(status, message)
     _finished = folder or _finished
     return folder
@@ -199,7 +206,13 @@ def _finish_with_multiprocessing(_: object = None) -> None:
 
 def _finish_quietly() -> None:
     if os.getpid() != _pid:
+        _before_end()
         _native.finish("finished", None)
+
+
+def _before_end() -> None:
+    for note in before_end:
+        note()
 
 
 def _at_exit() -> None:

@@ -23,6 +23,10 @@ _MOST_STEPS = 10_000_000
 _MOST_LOADERS = 64
 
 
+# What is called with a model that is about to be trained for the first time.
+before_model_trains: list[Callable[[Any], object]] = []
+
+
 # What is called just before a fit ends, while it can still be put on record.
 before_fit_ends: list[Callable[[], object]] = []
 
@@ -102,6 +106,8 @@ class Training:
         self.model_name = name
         self.model = weakref.ref(model)
         _native.train_model(model)
+        for prepare in before_model_trains:
+            prepare(model)
 
     def record_eval_mode(self, model: Any) -> None:
         """A model is put into eval mode."""
@@ -260,6 +266,7 @@ class Training:
     def _begin_fit(self, optimizer: Any, frame: FrameType | None) -> None:
         self._reset_fit()
         facts = {"label": self.model_name} | self._optimizer_facts(optimizer)
+        facts |= _frameworks.common_facts()
         facts.pop("parameters", None)
         loader = _native.training_loader()
         data = self.loader_facts.get(loader, {}) if loader is not None else {}

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from . import _native, _passes, _session, _training
+from . import _frameworks, _native, _passes, _session, _training
 from ._around import Make, after, around, before, caller
 from ._frameworks import register
 from ._guard import attach, hide_frame, replace, safely
@@ -42,7 +42,7 @@ class Fit:
         _session.ensure_started()
         _passes.settle()
         _training.here.training.end_fit()
-        _native.begin_framework_fit(facts)
+        _native.begin_framework_fit(facts | _frameworks.common_facts())
 
     def update(self, **facts: Any) -> None:
         """Adds what is known of the fit by now."""
@@ -87,7 +87,7 @@ class Rounds:
         self._is_open = False
         # Whether the fit is not one that was open.
         self.is_ours = not _native.fit_is_open()
-        _native.begin_training(self, facts, False)
+        _native.begin_training(self, facts | _frameworks.common_facts(), False)
         _native.register_optimizer(self)
 
     @classmethod

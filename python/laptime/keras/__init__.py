@@ -76,6 +76,7 @@ def _attach() -> None:
         ("keras callbacks", _attach_callbacks),
         ("Model.save", _attach_save),
         ("keras loops", _attach_loops),
+        *_frameworks.changes_if_asked(__name__),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from .. import _guard, _native, _passes, _sampling, _session, _training
+from .. import _frameworks, _guard, _native, _passes, _sampling, _session, _training
 from .._native import batch_arrived, enter, exit, next_step, request_batch, step_computed
 from .._samples import samples_of
 from . import EVALUATE
@@ -14,6 +14,10 @@ from . import facts as keras_facts
 
 TRAIN_FUNCTION = "train_function"
 _PREPARE = _native.stage_id("prepare")
+
+# Undoes what laptime changed in a model whose step fails, and says whether there was something; `None` where
+# nothing was to be changed.
+recover: Callable[[Any, BaseException], bool] | None = None
 
 # What Keras calls accuracy, by kind of label.
 _ACCURACIES = frozenset(
@@ -86,7 +90,7 @@ class Fit:
         """Everything is prepared: what is known of the data is recorded, and the train function timed."""
         exit(_PREPARE)
         self.callbacks = callbacks
-        facts = keras_facts.model_facts(self.model)
+        facts = keras_facts.model_facts(self.model) | _frameworks.common_facts()
         self.is_eager = not keras_facts.is_compiled(self.model)
         if not self.is_eager:
             facts["compiled"] = TRAIN_FUNCTION
@@ -248,6 +252,7 @@ class Fit:
 
     def _timed_whole(self, original: Callable[..., Any], split: Any) -> Callable[..., Any]:
         def train_function(*args: Any) -> Any:
+            nonlocal original
             if self.is_waiting:
                 self.end_wait()
             try:
@@ -262,10 +267,19 @@ class Fit:
             except BaseException as error:
                 if isinstance(error, StopIteration):
                     self.ran_out()
-                _guard.hide_frame(error)
-                raise
+                if not self.recovers(error):
+                    _guard.hide_frame(error)
+                    raise
+            original = self.make_again()
+            if split is not None:
+                split.original = original
+            return original(*args)
 
         return train_function
+
+    def recovers(self, error: BaseException) -> bool:
+        """Whether a step that failed can be taken again without what laptime changed."""
+        return recover is not None and recover(self.model, error)
 
     @_guard.safely
     def count_step(self, data: Any) -> None:

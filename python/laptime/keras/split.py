@@ -115,8 +115,12 @@ class Split:
         try:
             return self.compiled(data)
         except BaseException as error:
-            _guard.hide_frame(error)
-            raise
+            if not fit.recovers(error):
+                _guard.hide_frame(error)
+                raise
+            self.original = fit.make_again()
+            self.compiled = self._compiled_for(iterator)
+            return self.compiled(data)
         finally:
             exit(fit.stage)
 

@@ -23,6 +23,7 @@ def attach() -> None:
         ("tf.function", functions.attach),
         ("tf.Variable", functions.attach_variables),
         ("tf.train.Checkpoint", checkpoint.attach),
+        *_frameworks.changes_if_asked(__name__),
     )
 
 

@@ -33,6 +33,7 @@ from . import (
 def attach() -> None:
     """Attaches every hook once; the run says what cannot attach."""
     layers = _layers_if_asked()
+    changes = _frameworks.changes_if_asked(__name__)
     _guard.attach_once(
         "torch",
         ("torch", _register),
@@ -50,6 +51,7 @@ def attach() -> None:
         ("DataLoader", loader.attach),
         ("DataLoader workers", workers.attach),
         *layers,
+        *changes,
     )
 
 

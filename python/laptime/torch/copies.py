@@ -50,10 +50,15 @@ def replace_method(name: str, make: Callable[[Any], Callable[..., Any]]) -> None
     """Puts a hook in the place of a tensor's method."""
     original = getattr(torch.Tensor, name)
     _guard.replace(torch.Tensor, name, make)
+    allow_as(original, getattr(torch.Tensor, name))
+
+
+def allow_as(original: Any, replacement: Any) -> None:
+    """Lets a parameter that has no shape yet have a method of ours where it has the original."""
     # Torch made this list of its own methods before ours stood in their place.
     allowed = nn.parameter.UninitializedTensorMixin._allowed_methods
     if original in allowed:
-        allowed.append(getattr(torch.Tensor, name))
+        allowed.append(replacement)
 
 
 # Which way a call copies; `None` when it copies nothing between host and device.
@@ -64,7 +69,7 @@ def _find_to(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Fou
     blocks = not (kwargs.get("non_blocking") or any(value is True for value in args[1:3]))
     if tensor.is_cuda:
         return (tensor, False, blocks) if _is_host(target) else None
-    return (tensor, True, blocks) if _is_device(target) else None
+    return (tensor, True, blocks) if is_device(target) else None
 
 
 def _find_cuda(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Found | None:
@@ -84,7 +89,8 @@ def _find_copy(tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _F
     return source, tensor.is_cuda, blocks
 
 
-def _is_device(target: Any) -> bool:
+def is_device(target: Any) -> bool:
+    """Whether what a tensor is sent to is a GPU."""
     if isinstance(target, torch.Tensor):
         return target.is_cuda
     if isinstance(target, torch.device):

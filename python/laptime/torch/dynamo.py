@@ -12,7 +12,7 @@ from .. import _frameworks, _guard, _loops, _passes, _plan, _training
 def hide_from_dynamo() -> None:
     """Makes Dynamo run our functions as they are and go on with what they call."""
     skip = _skip_code()
-    folders = (f"{__package__}.", f"{_plan.__name__}.")
+    folders = (f"{__package__}.", f"{_plan.__name__}.", "laptime._changes")
     own = [module for name, module in sys.modules.items() if name.startswith(folders)]
     for module in (*own, _frameworks, _guard, _loops, _passes, _plan, _training):
         for code in _guard.codes_of(module):
