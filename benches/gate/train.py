@@ -14,7 +14,9 @@ STEPS = {"mlp": 400, "cnn": 60, "transformer": 50}
 
 
 def mlp():
-    model = nn.Sequential(nn.Linear(128, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+    model = nn.Sequential(
+        nn.Linear(128, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
+    )
     return model, torch.randn(64, 128)
 
 

@@ -26,7 +26,7 @@ pub use document::{
 };
 pub use in_turns::{Turns, compare_in_turns};
 pub use paired::{JudgedPairs, Measure, judged_pairs, paired_ratio};
-pub use reference::{compare_machines, is_reference};
+pub use reference::compare_machines;
 pub use run::ComparedRun;
 pub use sequential::{Decision, Goal, decision, more_pairs, sequential_ratio, wants_another_pair};
 

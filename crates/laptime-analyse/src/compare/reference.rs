@@ -35,12 +35,7 @@ pub fn compare_machines(
     comparison.because = (comparison.verdict == Answer::CannotTell).then_some(Cause::Noise);
 }
 
-/// Whether a run is of a reference model, so that it says something of its machine.
-#[must_use]
-pub fn is_reference(run: &ComparedRun) -> bool {
-    model(run).is_some()
-}
-
+/// The fit of a run of a reference model.
 fn model(run: &ComparedRun) -> Option<&FitSummary> {
     let [fit] = run.report.fits.as_slice() else { return None };
     (fit.framework.as_deref() == Some(FRAMEWORK)).then_some(fit)
@@ -59,7 +54,7 @@ fn ratio_of_machines(
     let compared = |run: &ComparedRun| a.iter().chain(b).any(|own| own.report.run.id == run.report.run.id);
     let of = |side: &[ComparedRun]| -> Vec<&ComparedRun> {
         let here = |run: &&ComparedRun| side.iter().all(|own| is_same_machine(&own.machine, &run.machine));
-        kept.iter().filter(|run| is_reference(run) && !compared(run)).filter(here).collect()
+        kept.iter().filter(|run| model(run).is_some() && !compared(run)).filter(here).collect()
     };
     let (first, second) = (of(a), of(b));
     let mut ratios: Vec<(String, Estimate)> = Vec::new();

@@ -49,7 +49,7 @@ pub(super) fn run(
     if tree.is_dirty() && !args.quiet {
         screen.note("note: this tree has changes that are not committed: they are judged, too");
     }
-    let trial = trial(args, revision, command, laid_out.inside());
+    let trial = trial(args, revision, &command, laid_out.inside());
     let not_kept =
         |error: std::io::Error| Failure::new(&asked).because("its runs could not be kept").caused_by(&error);
     let trials = Collections::at(args.place.folder(), CollectionKind::Trial);
@@ -74,10 +74,10 @@ fn refuse(command: &[String], tree: &WorkingTree, laid_out: &LaidOut, asked: &st
         .hint("name it relative to the current folder"))
 }
 
-fn trial(args: &CompareArgs, revision: &str, command: Vec<String>, base: PathBuf) -> Trial {
+fn trial(args: &CompareArgs, revision: &str, command: &[String], base: PathBuf) -> Trial {
     let side = |name: &str, folder: Option<PathBuf>| TrialSide {
         name: name.to_owned(),
-        command: command.clone(),
+        command: command.to_vec(),
         folder,
         changes: Vec::new(),
     };
