@@ -24,7 +24,7 @@ use crate::screen::ColorChoice;
 
 pub(crate) use advise::AdviseArgs;
 pub(crate) use axis::is_name;
-pub(crate) use compare::CompareArgs;
+pub(crate) use compare::{CompareArgs, Compared};
 pub(crate) use data::DataArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use refusal::{Stop, unknown_model};
@@ -70,7 +70,7 @@ pub(crate) enum Command {
     /// Say what to change of a training, what that gains, and prove it
     Advise(AdviseArgs),
     /// Say whether one run is faster than another, and what changed
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     /// List or remove the runs that are kept
     Runs(RunsArgs),
 }

@@ -9,7 +9,7 @@ use super::run::{ComparedRun, Side};
 use crate::report::Report;
 
 /// Machines whose memory differs by more are different ones.
-const SAME_MEMORY: f64 = 0.02;
+pub(super) const SAME_MEMORY: f64 = 0.02;
 /// Options of laptime that say nothing of the training.
 const NAMING: [&str; 2] = ["--name", "--dir"];
 /// What a machine is told apart by, in `what`.
