@@ -3,6 +3,7 @@
 //! [`Digest`] folds the records of a run in the order they were written, in memory that does not grow with
 //! the number of spans, steps or epochs, and gives a [`Report`] at any moment.
 
+pub mod advise;
 mod clock;
 pub mod compare;
 mod compiled;
