@@ -1,10 +1,12 @@
 //! Every command and option of `laptime`, with its help.
 
+mod advise;
 mod axis;
 mod compare;
 mod data;
 mod decimal;
 mod export;
+mod loader;
 mod refusal;
 mod sweep;
 mod sweep_values;
@@ -19,10 +21,12 @@ use laptime_launch::runs_folder;
 
 use crate::screen::ColorChoice;
 
+pub(crate) use advise::AdviseArgs;
 pub(crate) use axis::is_name;
 pub(crate) use compare::CompareArgs;
 pub(crate) use data::DataArgs;
 pub(crate) use export::ExportArgs;
+pub(crate) use loader::{LoaderArgs, LoaderRequest};
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
 pub(crate) use train::TrainArgs;
@@ -65,6 +69,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Say whether one run is faster than another, and what changed
     Compare(CompareArgs),
+    /// Find the settings that make training faster, by measuring
+    Advise(AdviseArgs),
     /// List or remove the runs that are kept
     Runs(RunsArgs),
 }

@@ -411,6 +411,8 @@ class Trial:
                 if stopped:
                     break
         _check_count(count)
+        if count <= self.lead and not stopped:
+            raise Refused("iterate", f"a pass is {_batches(count)}, no more than there are workers")
         if usage is not None:
             self._account(usage, last - steady)
         return stopped

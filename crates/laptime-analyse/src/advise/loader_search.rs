@@ -160,12 +160,12 @@ impl Search {
             .or_else(|| seen.pinned().map(again))
     }
 
-    /// Settings of the whole grid that the search chooses from.
+    /// Settings of the whole grid that the search chooses from: every number of workers, as far as they go.
     #[must_use]
     pub fn grid(&self, trials: &[Trial]) -> usize {
-        let with_workers = self.rungs(trials).len() - 1;
+        let (with_workers, _) = self.most_workers(trials);
         let pins = if self.host.cuda { 2 } else { 1 };
-        (1 + with_workers * PREFETCHES.len()) * pins * self.batches.len().max(1)
+        (1 + with_workers as usize * PREFETCHES.len()) * pins * self.batches.len().max(1)
     }
 
     /// Numbers of workers to try, from 0: doubled, with the number of CPUs among them.

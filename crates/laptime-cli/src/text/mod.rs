@@ -14,6 +14,9 @@ mod facts;
 mod fits;
 mod layers;
 mod ledger;
+mod loader;
+#[cfg(test)]
+mod loader_snapshots;
 mod profile;
 #[cfg(test)]
 mod profile_snapshots;
@@ -43,6 +46,7 @@ use laptime_core::units;
 pub(crate) use crate::one_line::shown;
 pub(crate) use compare::compare_text;
 pub(crate) use dataset::dataset_text;
+pub(crate) use loader::{loader_text, setting_text};
 pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};

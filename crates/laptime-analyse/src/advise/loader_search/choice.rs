@@ -181,14 +181,22 @@ impl Seen<'_> {
             .max_by(|a, b| a.samples_per_s.total_cmp(&b.samples_per_s).then_with(|| fewest_last(a, b)));
         match (halt, best) {
             (Limit::NeedMet, _) => Limit::NeedMet,
-            (_, Some(best)) if chosen.setting.workers == 0 => {
-                Limit::HandingOver { workers: best.setting.workers, samples_per_s: best.samples_per_s }
-            }
+            (_, Some(best)) if chosen.setting.workers == 0 => self.why_none(best),
             // The highest was no better than fewer: what kept it from being so.
             (Limit::Bound { .. }, _) if self.more_than(chosen).is_some() => {
                 self.occupied(self.ladder().last().copied().unwrap_or(chosen))
             }
             (halt, _) => halt,
+        }
+    }
+
+    /// Why even the best setting with workers is worse than none: others have the CPUs, or they cost too much.
+    fn why_none(&self, best: &Point) -> Limit {
+        match self.occupied(best) {
+            Limit::Cpus { used, others, cpus } if others >= (1.0 - BUSY) * f64::from(cpus) => {
+                Limit::Cpus { used, others, cpus }
+            }
+            _ => Limit::HandingOver { workers: best.setting.workers, samples_per_s: best.samples_per_s },
         }
     }
 

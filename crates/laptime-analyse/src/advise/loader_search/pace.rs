@@ -68,10 +68,10 @@ impl Pace {
         self.batches.iter().map(|(gap, _)| gap).sum()
     }
 
-    /// Samples that came.
+    /// Mean time between batches, seconds.
     #[must_use]
-    pub fn samples(&self) -> u64 {
-        self.batches.iter().map(|(_, samples)| samples).sum()
+    pub fn batch_s(&self) -> Option<f64> {
+        (!self.batches.is_empty()).then(|| self.seconds() / self.batches.len() as f64)
     }
 
     /// Samples a second, over whole rounds of the workers where there are any.
