@@ -17,12 +17,13 @@ use crate::one_line::shown;
 const PROGRAM: &str = include_str!("../../../../../../python/laptime/torch/loader_trial.py");
 const RECEIVE: &str = "import json; exec(json.loads(input()))";
 
-/// How long an import and the making of the loader may take: some list a million files.
+/// How long an import and the making of the loader may take where there is time: some list a million files.
 const IMPORT_LIMIT: Duration = Duration::from_secs(600);
 /// How long a loader may give no batch.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
-/// A loader is not called silent within this, whatever the budget.
-const SHORTEST_SILENCE: Duration = Duration::from_secs(5);
+/// Whatever the budget, a loader is not called silent within this, and an import takes its time.
+const SHORTEST_SILENCE: Duration = Duration::from_secs(10);
+const SHORTEST_IMPORT: Duration = Duration::from_secs(120);
 /// How long a measurement may go on by itself; it is stopped before, when enough was heard.
 const TRIAL_LIMIT_S: f64 = 30.0;
 /// How long to wait before the progress is drawn again.
@@ -126,7 +127,7 @@ impl<'a> Trials<'a> {
 
     /// Waits until the loader is made.
     pub(super) fn about(&mut self, progress: &mut Progress) -> Result<About, Stop> {
-        let limit = progress.left().map_or(IMPORT_LIMIT, |left| left.clamp(SHORTEST_SILENCE, IMPORT_LIMIT));
+        let limit = progress.left().map_or(IMPORT_LIMIT, |left| left.clamp(SHORTEST_IMPORT, IMPORT_LIMIT));
         match self.hear(limit, None, progress)? {
             Some(Message::Ready(about)) => Ok(about),
             Some(Message::Error(trouble)) => Err(Stop::Failed(self.failed(&trouble, None))),
@@ -134,7 +135,7 @@ impl<'a> Trials<'a> {
             None => Err(Stop::Failed(
                 self.failure()
                     .because(format!("no loader after {}", units::duration(limit.as_secs_f64())))
-                    .hint("code outside `if __name__ == \"__main__\":` runs at import; or raise --budget"),
+                    .hint("code outside `if __name__ == \"__main__\":` runs at import"),
             )),
         }
     }
