@@ -410,9 +410,10 @@ class Trial:
                 stopped = self.talk.is_stopped() or now >= self.limit
                 if stopped:
                     break
-        _check_count(count)
-        if count <= self.lead and not stopped:
-            raise Refused("iterate", f"a pass is {_batches(count)}, no more than there are workers")
+        if not stopped:
+            _check_count(count)
+            if count <= self.lead:
+                raise Refused("iterate", f"a pass is {_batches(count)}, no more than the workers")
         if usage is not None:
             self._account(usage, last - steady)
         return stopped
