@@ -9,6 +9,7 @@ use super::report::{ended, explained};
 use super::shown;
 use super::style::{Emphasis, Style};
 use super::table::{Align, Cell, Column, Table};
+use super::wrap::wrapped;
 
 /// Starting the workers is worth a word when it takes this share of a pass.
 const SLOW_START: f64 = 0.05;
@@ -23,7 +24,8 @@ pub(crate) fn loader_text(report: &LoaderReport, style: &Style) -> String {
         parts.push(line(&chosen(choice), Emphasis::Bold));
         parts.push(line(&why(choice), Emphasis::Plain));
         parts.extend(met(report, choice).map(|text| line(&text, Emphasis::Notice)));
-        parts.push(ended(&[format!("  {}", style.paint(&code(choice), Emphasis::Good))]));
+        let code = wrapped(&code(choice), style.width, "  ", "    ");
+        parts.push(ended(&code.iter().map(|line| style.paint(line, Emphasis::Good)).collect::<Vec<_>>()));
     }
     parts.extend(notes(report).iter().map(|note| line(&format!("note: {note}"), Emphasis::Dim)));
     parts.push(line(&tally(report), Emphasis::Dim));
@@ -58,7 +60,7 @@ fn table(report: &LoaderReport) -> Table {
     let has_copies = report.points.iter().any(|point| point.setting.copied);
     let mut columns = vec![Column::new("workers", Align::Right), Column::new("prefetch", Align::Right)];
     columns.extend(has_batch.then(|| Column::new("batch", Align::Right)));
-    columns.extend(has_copies.then(|| Column::new("pinned", Align::Left)));
+    columns.extend(has_copies.then(|| Column::new("pinned copy", Align::Left)));
     columns.extend([
         Column::new("samples/s", Align::Right),
         Column::new("±", Align::Right),
@@ -88,8 +90,8 @@ fn table(report: &LoaderReport) -> Table {
 fn pinned(setting: &Setting) -> &'static str {
     match (setting.copied, setting.pin) {
         (false, _) => UNKNOWN,
-        (true, false) => "no, copied to the GPU",
-        (true, true) => "yes, copied to the GPU",
+        (true, false) => "no",
+        (true, true) => "yes",
     }
 }
 
