@@ -122,7 +122,9 @@ fn remark(point: &Point, is_chosen: bool) -> String {
 fn chosen(choice: &Choice) -> String {
     let point = &choice.point;
     let error = point.error.map(|error| format!(" ±{}", units::percent(error))).unwrap_or_default();
-    let over = choice.over_no_workers.map(|ratio| format!(", {}× num_workers=0", units::three_digits(ratio)));
+    // Where workers only let loading happen meanwhile, the ratio would say nothing for them.
+    let over = choice.over_no_workers.filter(|ratio| *ratio > 1.0);
+    let over = over.map(|ratio| format!(", {}× num_workers=0", units::three_digits(ratio)));
     let setting = setting_text(&point.setting);
     format!("choice: {setting}: {}{error}{}", units::rate(point.samples_per_s), over.unwrap_or_default())
 }
