@@ -186,9 +186,9 @@ mod tests {
     fn nothing_that_it_started_outlives_it() {
         let mut started = String::new();
         shell("sleep 600 & echo $!; sleep 600", &Blocked::all(), |dialogue| {
-            assert_eq!(dialogue.hear(Duration::ZERO), Heard::Silence);
             let Heard::Line(pid) = dialogue.hear(Duration::from_secs(10)) else { panic!("no line") };
             started = pid;
+            assert_eq!(dialogue.hear(Duration::ZERO), Heard::Silence);
         });
         let stat = std::fs::read_to_string(format!("/proc/{started}/stat")).unwrap_or_default();
         assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
