@@ -64,8 +64,8 @@ fn table(report: &LoaderReport) -> Table {
     columns.extend([
         Column::new("samples/s", Align::Right),
         Column::new("±", Align::Right),
-        Column::new("first batch", Align::Unit),
-        Column::new("CPUs used", Align::Right),
+        Column::new("first batch", Align::Unit).importance(3),
+        Column::new("CPUs used", Align::Right).importance(2),
         Column::new("", Align::Left).importance(1),
     ]);
     let mut table = Table::new(columns);
