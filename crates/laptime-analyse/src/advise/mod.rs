@@ -9,6 +9,7 @@ mod document;
 mod evidence;
 mod gpu;
 mod hot;
+pub mod loader_search;
 mod machine;
 #[cfg(test)]
 mod made;

@@ -18,6 +18,9 @@ mod facts;
 mod fits;
 mod layers;
 mod ledger;
+mod loader;
+#[cfg(test)]
+mod loader_snapshots;
 mod profile;
 #[cfg(test)]
 mod profile_snapshots;
@@ -49,6 +52,7 @@ pub(crate) use advice::{advice_text, ceiling_text, machine_advice_text, proof_te
 pub(crate) use compare::compare_text;
 pub(crate) use compare_markdown::compare_markdown;
 pub(crate) use dataset::dataset_text;
+pub(crate) use loader::{loader_text, setting_text};
 pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};
