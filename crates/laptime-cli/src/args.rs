@@ -1,6 +1,5 @@
 //! Every command and option of `laptime`, with its help.
 
-mod advise;
 mod axis;
 mod compare;
 mod data;
@@ -21,7 +20,6 @@ use laptime_launch::runs_folder;
 
 use crate::screen::ColorChoice;
 
-pub(crate) use advise::AdviseArgs;
 pub(crate) use axis::is_name;
 pub(crate) use compare::CompareArgs;
 pub(crate) use data::DataArgs;
@@ -69,8 +67,6 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Say whether one run is faster than another, and what changed
     Compare(CompareArgs),
-    /// Find the settings that make training faster, by measuring
-    Advise(AdviseArgs),
     /// List or remove the runs that are kept
     Runs(RunsArgs),
 }

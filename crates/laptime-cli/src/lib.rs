@@ -74,7 +74,6 @@ fn dispatch(began: &ProgramStart, args: &Args, screen: &Screen) -> Result<Ending
         Command::Data(data) => command::data::run(data, screen),
         Command::Report(report) => command::report::run(report, screen),
         Command::Compare(compare) => command::compare::run(compare, screen),
-        Command::Advise(advise) => command::advise::run(advise, screen),
         Command::Runs(runs) => command::runs::run(runs, screen),
     }
 }
