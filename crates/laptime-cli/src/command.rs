@@ -1,6 +1,5 @@
 //! The commands: file name = command.
 
-pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demo;

@@ -31,6 +31,10 @@ const GAIN: f64 = 0.03;
 const TOLERANCE: f64 = 0.02;
 /// Settings that come this near to the best are measured again.
 const CONTENDER: f64 = 0.9;
+/// The same where other programs come and go: trials of different times then differ by more.
+const DISTURBED_CONTENDER: f64 = 0.75;
+/// Other programs that use this share of the CPUs disturb.
+const DISTURBING: f64 = 0.25;
 /// How much faster than the model a loader should be, so that its own noise does not make the model wait.
 const MARGIN: f64 = 1.1;
 /// Times of rounds that vary by more may gain by prefetching.
@@ -142,7 +146,8 @@ impl Search {
     #[must_use]
     pub fn next(&self, trials: &[Trial]) -> Option<(Setting, Aim)> {
         let seen = Seen::of(self, trials);
-        let best = seen.best().map(|point| point.samples_per_s);
+        // Nobody is cut off for being slower at a time when others had the CPUs.
+        let best = seen.best().map(|point| point.samples_per_s).filter(|_| !seen.is_disturbed());
         let on_the_way = |setting: Setting| {
             let goes_on = self.rungs(trials).last().is_some_and(|last| setting.workers < *last);
             (setting, Aim { best, goes_on, in_full: false })
@@ -314,12 +319,13 @@ impl<'a> Seen<'a> {
     /// One of the best two again, in turns; a single best only where it is not known well.
     fn contender(&self) -> Option<Setting> {
         let best = self.best()?;
-        let near = |point: &&Point| self.score(point) >= self.score(best) * CONTENDER;
+        let (share, turns) = if self.is_disturbed() { (DISTURBED_CONTENDER, 3) } else { (CONTENDER, 2) };
+        let near = |point: &&Point| self.score(point) >= self.score(best) * share;
         let mut near: Vec<&Point> = self.compared().filter(near).collect();
         near.sort_by(|a, b| self.score(b).total_cmp(&self.score(a)));
         near.truncate(2);
         let is_settled = self.is_met() || (near.len() == 1 && best.ended == Some(Enough::Precise));
-        let wanting = near.into_iter().filter(|point| point.trials < 2 && !is_settled);
+        let wanting = near.into_iter().filter(|point| point.trials < turns && !is_settled);
         // The one whose trial is longer ago: so both are spread over the same time.
         let last = |point: &&Point| self.trials.iter().rposition(|trial| same(trial, point));
         wanting.min_by_key(last).map(|point| point.setting)
@@ -339,6 +345,12 @@ impl<'a> Seen<'a> {
         let chosen = self.chosen().filter(|_| self.search.host.cuda)?;
         let with = |pin| Setting { pin, copied: true, ..chosen.setting };
         self.unless_seen(with(false)).or_else(|| self.unless_seen(with(true)))
+    }
+
+    /// Whether other programs used so much that times cannot be compared across the search.
+    fn is_disturbed(&self) -> bool {
+        let most = DISTURBING * f64::from(self.search.host.cpus);
+        self.trials.iter().any(|trial| trial.other_cpus >= most)
     }
 
     fn busy_cpus(&self) -> f64 {

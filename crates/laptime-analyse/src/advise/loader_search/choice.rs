@@ -149,8 +149,10 @@ impl Seen<'_> {
         if top.setting.workers > 0 && (top.own_cpus() >= self.busy_cpus() || top.main_cpus >= BUSY) {
             return Some(self.occupied(top));
         }
+        // Beside other programs, more workers than CPUs may get a larger part of them.
+        let fewest = if self.is_disturbed() { 2 * self.search.host.share() } else { 2 };
         if let [.., below, top] = ladder.as_slice()
-            && top.setting.workers > 1
+            && top.setting.workers >= fewest
             && top.samples_per_s <= below.samples_per_s * (1.0 + GAIN)
         {
             return Some(self.occupied(top));

@@ -217,6 +217,20 @@ fn the_best_two_are_measured_again_in_turns() {
 }
 
 #[test]
+fn other_programs_that_come_and_go_do_not_end_the_search_at_the_first_slow_trial() {
+    let search = search(2);
+    let (trials, choice) = conducted(&search, |setting, at| {
+        let usual = trial(waits, &search, setting, at, 0.0);
+        // While 2 workers are tried first, somebody else has the CPUs.
+        let slowed = if at == 2 { 0.4 } else { 1.0 };
+        let rate = usual.samples_per_s.min(ONE * 2.0) * slowed;
+        Trial { samples_per_s: rate, other_cpus: 1.2, ..usual }
+    });
+    assert_eq!(workers(&trials)[..4], [0, 1, 2, 4], "{:?}", workers(&trials));
+    assert!(choice.point.samples_per_s > ONE * 1.9, "{:?}", choice.point.setting);
+}
+
+#[test]
 fn workers_that_fail_leave_the_choice_among_the_others() {
     let search = search(2);
     let (trials, choice) = conducted(&search, |setting, at| match setting.workers {
