@@ -7,6 +7,7 @@
 mod document;
 mod evidence;
 mod gpu;
+mod quiet;
 mod rule;
 mod rules;
 
