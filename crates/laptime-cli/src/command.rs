@@ -1,5 +1,6 @@
 //! The commands: file name = command.
 
+pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demo;

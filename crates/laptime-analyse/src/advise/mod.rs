@@ -14,6 +14,7 @@ mod machine;
 #[cfg(test)]
 mod made;
 mod pipeline;
+mod quiet;
 mod rule;
 #[cfg(test)]
 mod rule_tests;

@@ -64,7 +64,7 @@ mod tests {
         changed(run, |report| {
             let lap_rows = report.epochs.iter_mut().filter_map(|lap| lap.device_stages.as_mut());
             lap_rows.for_each(|rows| {
-                *rows = [("copy", 1.0), ("forward", 3.0)].map(|(a, b)| (a.to_owned(), b)).into()
+                *rows = [("copy", 1.0), ("forward", 3.0)].map(|(a, b)| (a.to_owned(), b)).into();
             });
             report.transfer.host_to_device_bytes = Some(360 << 20);
             report.transfer.pageable_bytes = Some(pageable << 20);

@@ -5,6 +5,7 @@ use laptime_core::units::{duration, percent};
 use super::super::document::Speedup;
 use super::super::evidence::Evidence;
 use super::super::gpu::typical_of;
+use super::super::quiet::quiet_step_s;
 use super::super::rule::{Advised, Outcome, Rule};
 
 pub(super) const TF_FUNCTION: Rule = Rule { id: "tf_function", subject: "tf.function", look: look_at_loop };
@@ -13,8 +14,8 @@ pub(super) const RUN_EAGERLY: Rule = Rule { id: "run_eagerly", subject: "run_eag
 /// What is computed where nothing is compiled.
 const COMPUTING: [&str; 5] = ["forward", "loss", "backward", "optimizer", "train_function"];
 /// Steps that are longer than these, seconds, are mostly computing, and less of them is calls.
-const SHORT: f64 = 0.03;
-const LONG: f64 = 0.3;
+const SHORT: f64 = 0.05;
+const LONG: f64 = 0.5;
 
 fn look_at_loop(evidence: &Evidence<'_>) -> Outcome {
     if evidence.fit.framework.as_deref() != Some("tensorflow") {
@@ -64,7 +65,7 @@ fn because(evidence: &Evidence<'_>, what: &str) -> String {
 
 /// The shorter a step, the more of it is calls from Python.
 fn by_compiling(evidence: &Evidence<'_>) -> Speedup {
-    let (low, high) = match computing(evidence) * evidence.training.step_s() {
+    let (low, high) = match computing(evidence) * quiet_step_s(evidence) {
         step_s if step_s < SHORT => (3.0, 20.0),
         step_s if step_s < LONG => (1.3, 6.0),
         _ => (1.0, 1.5),
@@ -96,6 +97,14 @@ mod tests {
             report.fits[0].compiled_functions = vec!["train_step".to_owned()];
         });
         assert!(advice(&run).fine.contains(&"tf.function"));
+    }
+
+    #[test]
+    fn steps_that_only_wait_for_a_cpu_are_no_long_ones() {
+        let run = changed(on_cpu("tensorflow", &[(FORWARD, 90 * MS)]), |report| {
+            (report.machine.cpu_s, report.machine.cpu_wait_s) = (Some(10.0), Some(30.0));
+        });
+        assert_eq!(gains(&run), [("tf_function", 3.0, 20.0)]);
     }
 
     #[test]

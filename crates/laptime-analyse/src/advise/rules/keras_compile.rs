@@ -6,6 +6,7 @@ use super::super::document::Speedup;
 use super::super::evidence::Evidence;
 use super::super::gpu::is_on_gpu;
 use super::super::injected;
+use super::super::quiet::quiet_step_s;
 use super::super::rule::{Advised, Outcome, Rule};
 
 pub(super) const STEPS_PER_EXECUTION: Rule =
@@ -29,7 +30,7 @@ fn look_at_calls(evidence: &Evidence<'_>) -> Outcome {
     if !is_compiled_keras(evidence) {
         return Outcome::DoesNotApply;
     }
-    let step_s = evidence.training.step_s();
+    let step_s = quiet_step_s(evidence);
     let is_single = evidence.setting("keras.steps_per_execution") == Some("1");
     let steps = evidence.training.steps / evidence.training.laps.max(1);
     if !is_single || step_s > SHORT || steps < FEWEST_STEPS {
