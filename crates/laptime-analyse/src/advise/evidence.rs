@@ -79,15 +79,22 @@ impl<'a> Evidence<'a> {
         self.fit.steps_per_epoch.unwrap_or(self.fit.steps / epochs).max(1) as f64
     }
 
+    /// How many times longer threads of the training took because they waited for CPUs, 1 or more; `None` where that was
+    /// not seen.
+    #[must_use]
+    pub fn stretch(&self) -> Option<f64> {
+        let passes = &self.run.passes;
+        passes.own.stretch().or_else(|| passes.tree.stretch()).map(|stretch| stretch.max(1.0))
+    }
+
     /// Threads of other programs that are ready to run, on average: by how long this one waits for CPUs where it does,
     /// else the CPUs that others keep busy.
     #[must_use]
     pub fn other_threads(&self) -> f64 {
         let busy = self.report.machine.other_cpus.unwrap_or(0.0);
-        let passes = &self.run.passes;
-        let waiting = passes.own.stretch().filter(|stretch| *stretch > LOADED).map(|stretch| {
-            let ready = passes.tree.busy().unwrap_or(1.0) * passes.tree.stretch().unwrap_or(stretch);
-            stretch * self.cpus - ready
+        let waiting = self.stretch().filter(|stretch| *stretch > LOADED).map(|stretch| {
+            // All that are ready share the CPUs.
+            stretch * self.cpus - stretch * self.run.passes.tree.busy().unwrap_or(1.0)
         });
         waiting.unwrap_or(busy).max(busy)
     }

@@ -39,7 +39,7 @@ impl Pipeline {
         let has_workers = evidence.fit.workers.unwrap_or(0) > 0;
         let loading = if has_workers { passes.worker_loading } else { passes.own_loading }?;
         let (steps, training) = (evidence.fit.steps.max(1) as f64, &evidence.training);
-        let stretch = passes.own.stretch().unwrap_or(1.0).max(1.0);
+        let stretch = evidence.stretch().unwrap_or(1.0);
         let per_step = training.step_s();
         let waits = training.stage_s("data_wait") / training.steps as f64;
         let own_cpu = passes.own.cpu_s? / steps - if has_workers { 0.0 } else { loading.cpu_s };

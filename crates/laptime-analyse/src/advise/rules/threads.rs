@@ -26,8 +26,7 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     if threads <= 1 {
         return Outcome::Fine;
     }
-    let tree = &evidence.run.passes.tree;
-    let Some(stretch) = tree.stretch() else {
+    let Some(stretch) = evidence.stretch() else {
         return Outcome::Unknown("how long threads wait for CPUs is not known here".to_owned());
     };
     let workers = evidence.fit.workers.unwrap_or(0);

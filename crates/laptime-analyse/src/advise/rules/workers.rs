@@ -32,13 +32,13 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::Fine;
     }
     let persistent = evidence.setting("torch.persistent_workers") == Some("yes");
-    let gain = pipeline.step_s(workers, persistent) / pipeline.step_s(best, true);
+    let gain = (pipeline.step_s(workers, persistent) / pipeline.step_s(best, true)).max(1.0);
     let is_quiet = pipeline.others < 0.5;
     Outcome::advice(Advised {
         title: format!("load with {}", counted(best, "worker")),
         because: because(evidence, &pipeline, late),
         change: format!("DataLoader(…, num_workers={best}, persistent_workers=True)"),
-        speedup: Speedup::around(gain, if is_quiet { UNCERTAIN.0 } else { UNCERTAIN.1 }),
+        speedup: Speedup::around(gain, if is_quiet { UNCERTAIN.0 } else { UNCERTAIN.1 }).not_slower(),
         injects: vec![Change::new("num_workers", best), Change::new("persistent_workers", 1)],
     })
 }
