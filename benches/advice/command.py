@@ -22,7 +22,7 @@ class CommandError(Exception):
     """laptime, or the training under it, ended with an error: what it said last."""
 
 
-def laptime_path() -> str:
+def installed() -> str:
     """The command beside this Python, else the one on the path."""
     beside = Path(sys.executable).with_name("laptime")
     found = str(beside) if beside.exists() else shutil.which("laptime")
@@ -35,6 +35,7 @@ def laptime_path() -> str:
 class Laptime:
     """The command, the folder its runs go to, and where and in what environment trainings run."""
 
+    path: str
     runs: Path
     cwd: Path
     environment: dict[str, str]
@@ -64,7 +65,7 @@ class Laptime:
         return json.loads(self._call([*words, "--json"]))
 
     def _call(self, words: list[str]) -> str:
-        call = [laptime_path(), *words]
+        call = [self.path, *words]
         environment = {**os.environ, **self.environment, "LAPTIME_DIR": str(self.runs)}
         ended = subprocess.run(
             call, cwd=self.cwd, env=environment, capture_output=True, text=True, timeout=LIMIT_S

@@ -3,7 +3,7 @@
 For each training of `faults/`: records it, asks for advice, proves item 1. The change is injected where
 laptime can, else the training with `--fixed` stands for it. For each of `healthy/`: the largest advice.
 
-    python benches/advice/faults.py [--only NAME ...] [--pairs N] [--runs DIR]
+    python benches/advice/faults.py [--only NAME ...] [--pairs N] [--runs DIR] [--laptime PATH]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from command import CommandError, Document, Laptime, range_text
+from command import CommandError, Document, Laptime, installed, range_text
 
 HERE = Path(__file__).resolve().parent
 WIDEST = 25.0  # per cent either side that a prediction which is not `typical` may span
@@ -175,13 +175,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these scripts only")
     parser.add_argument("--pairs", type=int, help="pairs of runs in each proof")
     parser.add_argument("--runs", type=Path, help="keep the runs in this folder")
+    parser.add_argument("--laptime", help="the command to call [default: the one installed here]")
     options = parser.parse_args()
     names = [fault.name for fault in FAULTS] + HEALTHY_NAMES
     wanted = options.only or names
     if unknown := set(wanted) - set(names):
         parser.error(f"no such script: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as scratch:
-        laptime = Laptime(options.runs or Path(scratch, "runs"), Path(scratch), ENVIRONMENT)
+        runs = options.runs.resolve() if options.runs else Path(scratch, "runs")
+        laptime = Laptime(options.laptime or installed(), runs, Path(scratch), ENVIRONMENT)
         if faults := [fault for fault in FAULTS if fault.name in wanted]:
             bench_faults(laptime, faults, options.pairs)
         if healthy := [name for name in HEALTHY_NAMES if name in wanted]:

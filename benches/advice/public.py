@@ -4,6 +4,7 @@ For each script of `public.json`: records it, asks for advice, proves the first 
 then runs it in turns as it is and with all proved gains together, and compares.
 
     python benches/advice/public.py --cases DIR [--only NAME ...] [--pairs N] [--plain]
+        [--laptime PATH]
 
 DIR has a folder for each script, with its source and its data, and `launch.py` (see README.md).
 """
@@ -20,7 +21,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from command import CommandError, Document, Laptime, range_text
+from command import CommandError, Document, Laptime, installed, range_text
 
 HERE = Path(__file__).resolve().parent
 PROVED_ITEMS = 3  # of each script, by rank
@@ -66,19 +67,18 @@ def same_loss(compared: Document) -> bool:
     return bool(compared["same_training"])
 
 
-def lay_out(case: Document, cases: Path, scratch: Path) -> Script:
+def lay_out(case: Document, cases: Path, scratch: Path, path: str) -> Script:
     """Copies a prepared case, so that what the script writes leaves the original as it was."""
     folder = scratch / case["name"]
     shutil.copytree(cases / case["name"], folder, symlinks=True)
-    path = Path(case["path"])
-    cwd = folder / case.get("folder", path.parent)
+    cwd = folder / case.get("folder", Path(case["path"]).parent)
     words = [word.replace("{cases}", str(cases)) for word in case["command"]]
     environment = {
         name: value.replace("{cases}", str(cases))
         for name, value in case.get("environment", {}).items()
     }
     command = [sys.executable if word == "python" else word for word in words]
-    laptime = Laptime(scratch / "runs", cwd, {**ENVIRONMENT, **environment})
+    laptime = Laptime(path, scratch / "runs", cwd, {**ENVIRONMENT, **environment})
     return Script(case["name"], command, laptime)
 
 
@@ -154,14 +154,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these scripts only")
     parser.add_argument("--pairs", type=int, default=LEAST_PAIRS, help="pairs of runs")
     parser.add_argument("--plain", action="store_true", help="only run each once, for its time")
+    parser.add_argument("--laptime", help="the command to call [default: the one installed here]")
     options = parser.parse_args()
     if options.pairs < LEAST_PAIRS:
         parser.error(f"at least {LEAST_PAIRS} pairs")
     listed = json.loads((HERE / "public.json").read_text())
     wanted = [case for case in listed if not options.only or case["name"] in options.only]
     with tempfile.TemporaryDirectory() as scratch:
-        cases = options.cases.resolve()
-        scripts = [lay_out(case, cases, Path(scratch)) for case in wanted]
+        cases, path = options.cases.resolve(), options.laptime or installed()
+        scripts = [lay_out(case, cases, Path(scratch), path) for case in wanted]
         if options.plain:
             for script in scripts:
                 time_plain(script)

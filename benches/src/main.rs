@@ -4,6 +4,7 @@
 
 mod epochs;
 mod frameworks;
+mod gate;
 mod guard;
 mod kill;
 mod memory;
@@ -19,6 +20,9 @@ usage: cargo run --release -p laptime-benches -- NAME
                what a report and the list of runs take with up to N epochs (300,000)
   frameworks [MODEL]
                the reference models against PyTorch, JAX and TensorFlow, one thread each
+  gate [EQUAL SLOWER] [--torch PYTHON]
+               `compare --base` on EQUAL equal trees (40) and SLOWER ones 10 % slower (20) under changing load; with
+               a Python that has PyTorch, on each of three trainings
   guard        what one Rust stage costs, against a pair of Instant::now
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
@@ -35,6 +39,12 @@ fn main() -> anyhow::Result<()> {
         ["epochs", epochs, laptime] => epochs::run(epochs.parse()?, Some(laptime)),
         ["frameworks"] => frameworks::run(None),
         ["frameworks", model] => frameworks::run(Some(model.parse()?)),
+        ["gate"] => gate::run(40, 20, None),
+        ["gate", "--torch", python] => gate::run(40, 20, Some(python)),
+        ["gate", equal, slower] => gate::run(equal.parse()?, slower.parse()?, None),
+        ["gate", equal, slower, "--torch", python] => {
+            gate::run(equal.parse()?, slower.parse()?, Some(python))
+        }
         ["guard"] => guard::run(),
         ["memory"] => memory::run(),
         ["kill"] => kill::run(10_000),

@@ -6,13 +6,13 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Callable
 
 from laptime import _native
 from laptime._native import lap as _native_lap
 
 TYPE_CHECKING = False  # Type checkers know the name; importing `typing` costs 10 ms.
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.util import Finalize
 
 RUN_VARIABLE = "LAPTIME_RUN"

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-WIDTH = 256
+WIDTH = 1024
 
 
 def train(threads: int, epochs: int) -> None:
@@ -24,9 +24,9 @@ def train(threads: int, epochs: int) -> None:
         nn.Linear(WIDTH, 10),
     )  # fmt: skip
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
-    inputs = torch.randn(32768, 64)
+    inputs = torch.randn(2560, 64)
     data = TensorDataset(inputs, inputs[:, :10].argmax(dim=1))
-    loader = DataLoader(data, 256, shuffle=True)
+    loader = DataLoader(data, 64, shuffle=True)
     for epoch in range(epochs):
         total = 0.0
         for rows, labels in loader:

@@ -3,7 +3,10 @@
 use laptime_core::{FitFacts, Machine, RunMeta, StageId, Ticks};
 
 use crate::chance::Chance;
-use crate::compare::{Answer, Asked, Cause, ComparedRun, Comparison, More, Outcome, compare};
+use crate::compare::{
+    Answer, Asked, Cause, ComparedRun, Comparison, Measure, More, Outcome, Timed, Turns, compare,
+    compare_in_turns, compare_machines,
+};
 use crate::script::Script;
 use crate::{Digest, Warning, rfc3339};
 
@@ -286,7 +289,96 @@ fn a_gate_fails_by_more_than_its_limit_and_not_by_noise() {
     assert!(met(&PLAIN, 0.05) && !met(&slower, 0.05) && met(&slower, 0.2));
     assert!(met(&Made { noise: 0.9, ..PLAIN }, 0.05));
     assert!(!met(&Made { parameters: 2, ..PLAIN }, 0.05));
-    assert!(!met(&Made { cpu: "another CPU", ..PLAIN }, 0.05));
+}
+
+#[test]
+fn times_of_another_machine_only_warn() {
+    let elsewhere = Made { step_ns: PLAIN.step_ns * 2.0, cpu: "another CPU", ..PLAIN };
+    let asked = Asked { fail_if_slower: Some(0.05), ..Asked::default() };
+    let gate = compare(("a", &[made(&PLAIN, 1)]), ("b", &[made(&elsewhere, 2)]), &asked).gate.unwrap();
+    assert!(gate.met && gate.warns);
+}
+
+/// A run of a reference model.
+fn reference(label: &str, step_ns: f64, cpu: &'static str, trial: u64) -> ComparedRun {
+    let mut run = made(&Made { step_ns, cpu, ..PLAIN }, trial);
+    run.report.fits[0].framework = Some("laptime".into());
+    run.report.fits[0].label = label.into();
+    run
+}
+
+#[test]
+fn runs_of_different_machines_are_judged_beside_their_reference_models() {
+    let (here, there) = ("some CPU", "another CPU");
+    let a = [made(&PLAIN, 1)];
+    let b = [made(&Made { step_ns: PLAIN.step_ns * 0.56, cpu: there, ..PLAIN }, 2)];
+    let kept = [
+        reference("mlp", 10e6, here, 3),
+        reference("mlp", 5.5e6, there, 4),
+        reference("cnn", 40e6, here, 5),
+        reference("cnn", 22e6, there, 6),
+        reference("rnn", 40e6, here, 7),
+    ];
+    let mut comparison = compared(&a, &b);
+    compare_machines(&mut comparison, &a, &b, &kept);
+    assert_eq!((comparison.verdict, comparison.because), (Answer::Faster, None));
+    let found = comparison.reference.unwrap();
+    assert_eq!(found.models, ["mlp", "cnn"]);
+    assert!(found.ratio.low < 0.55 && 0.55 < found.ratio.high, "{found:?}");
+    assert!(found.beyond.low < 1.02 && 1.02 < found.beyond.high, "{found:?}");
+}
+
+#[test]
+fn without_reference_models_of_both_machines_none_is_called_faster() {
+    let a = [made(&PLAIN, 1)];
+    let b = [made(&Made { step_ns: 4e6, cpu: "another CPU", ..PLAIN }, 2)];
+    let mut of_other_size = reference("mlp", 5e6, "another CPU", 4);
+    of_other_size.report.fits[0].parameters = Some(7);
+    for kept in [
+        vec![],
+        vec![reference("mlp", 10e6, "some CPU", 3)],
+        vec![reference("mlp", 10e6, "some CPU", 3), of_other_size],
+    ] {
+        let mut comparison = compared(&a, &b);
+        compare_machines(&mut comparison, &a, &b, &kept);
+        assert_eq!((comparison.because, comparison.reference), (Some(Cause::DifferentMachines), None));
+    }
+}
+
+/// Executions in turns, those of the second side slower by a factor; what every pair is off by scatters.
+fn in_turns(factor: f64, scatter: f64, pairs: u64, limit: Option<f64>) -> Comparison {
+    let mut chance = Chance::new(7);
+    let mut side = |first: u64, factor: f64| -> Vec<ComparedRun> {
+        let one = |at: u64| {
+            let mut run = made(&Made { steps: 40, ..PLAIN }, first + at);
+            run.report.wall_s = factor * (scatter * chance.normal()).exp();
+            run
+        };
+        (0..pairs).map(one).collect()
+    };
+    let (a, b) = (side(1, 1.0), side(101, factor));
+    let asked = Asked { fail_if_slower: limit, ..Asked::default() };
+    let turns = Turns { measure: &Measure::Total, aa: Some((1.0, 1.01)) };
+    compare_in_turns(("main", &a), ("this tree", &b), &turns, &asked)
+}
+
+#[test]
+fn executions_in_turns_are_judged_by_their_pairs() {
+    let slower = in_turns(1.2, 0.02, 6, Some(0.05));
+    assert_eq!((slower.verdict, slower.timed), (Answer::Slower, Some(Timed::Run)));
+    assert!(!slower.gate.unwrap().met);
+    let pairs = slower.pairs.unwrap();
+    assert_eq!(
+        (pairs.measure.as_str(), pairs.count, pairs.a_s.len(), pairs.decided),
+        ("total", 6, 6, Some(true))
+    );
+    assert_eq!(slower.aa.unwrap().ratio, 1.01);
+    let equal = in_turns(1.0, 0.02, 6, Some(0.05));
+    assert!(equal.gate.unwrap().met && equal.same_training == Some(true));
+    let noisy = in_turns(1.06, 0.3, 6, Some(0.05));
+    assert_eq!((noisy.verdict, noisy.because), (Answer::CannotTell, Some(Cause::Noise)));
+    assert!(noisy.gate.unwrap().met && noisy.pairs.unwrap().decided == Some(false));
+    assert_eq!(in_turns(1.2, 0.02, 6, None).gate, None);
 }
 
 #[test]
@@ -394,4 +486,20 @@ fn steps_that_the_recorder_dropped_make_no_other_training() {
     };
     assert_eq!((of(2, false), of(2, true)), (Outcome::Differ, Outcome::Agree));
     assert_eq!(of(5, true), Outcome::Unknown);
+}
+
+#[test]
+fn how_a_training_computes_is_a_change_where_both_sides_say_so() {
+    let run = |settings: &[(&str, &str)]| {
+        let mut run = made(&PLAIN, 1);
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        run.report.fits[0].settings.extend(settings);
+        run
+    };
+    let earlier = run(&[]);
+    let (off, on) = (run(&[("torch.tf32", "off")]), run(&[("torch.tf32", "on"), ("torch.tensors", "6")]));
+    let named =
+        |a, b| compared(&[a], &[b]).environment.into_iter().map(|change| change.what).collect::<Vec<_>>();
+    assert_eq!(named(off, on.clone()), ["torch.tf32"]);
+    assert_eq!(named(earlier, on), Vec::<String>::new());
 }

@@ -26,6 +26,13 @@ impl<'a> DeviceShares<'a> {
         (shares.seconds > 0.0).then_some(shares)
     }
 
+    /// The steps of one fit; `None` where no device has times of it.
+    pub(crate) fn of_fit(report: &'a Report, fit: &'a FitSummary) -> Option<Self> {
+        let mut shares = Self::default();
+        shares.add_fit(report, fit);
+        (shares.seconds > 0.0).then_some(shares)
+    }
+
     fn add_fit(&mut self, report: &'a Report, fit: &'a FitSummary) {
         let laps: Vec<_> = report.epochs.iter().filter(|lap| lap.fit == fit.index).collect();
         // In the first one kernels are loaded, libraries set up and functions compiled, while the device waits.

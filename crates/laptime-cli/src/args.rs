@@ -7,6 +7,7 @@ mod compare;
 mod data;
 mod decimal;
 mod export;
+mod loader;
 mod refusal;
 mod sweep;
 mod sweep_values;
@@ -24,9 +25,10 @@ use crate::screen::ColorChoice;
 
 pub(crate) use advise::AdviseArgs;
 pub(crate) use axis::is_name;
-pub(crate) use compare::CompareArgs;
+pub(crate) use compare::{CompareArgs, Compared};
 pub(crate) use data::DataArgs;
 pub(crate) use export::ExportArgs;
+pub(crate) use loader::{LoaderArgs, LoaderRequest};
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
 pub(crate) use train::TrainArgs;
@@ -68,9 +70,9 @@ pub(crate) enum Command {
     /// Show the report of a run or a sweep
     Report(ReportArgs),
     /// Say what to change of a training, what that gains, and prove it
-    Advise(AdviseArgs),
+    Advise(Box<AdviseArgs>),
     /// Say whether one run is faster than another, and what changed
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     /// List or remove the runs that are kept
     Runs(RunsArgs),
 }

@@ -53,9 +53,14 @@ fn runs_of_different_machines_are_never_called_faster() {
         }
     }
     let said = run(folder.path(), "compare here there --fail-if-slower 5%");
-    assert_eq!((said.code, said.err.as_str()), (Some(3), ""), "{}", said.out);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);
     assert!(said.out.starts_with("cannot tell whether there is faster: different machines"), "{}", said.out);
-    assert!(said.out.contains("failed: not comparable"), "{}", said.out);
+    assert!(
+        said.out.contains("warning: times of another machine cannot fail the limit of 5 %"),
+        "{}",
+        said.out
+    );
+    assert!(said.out.contains("note: a stored baseline is weak evidence"), "{}", said.out);
     let found = json(&run(folder.path(), "compare here there --json"));
     assert_eq!((&found["verdict"], &found["because"]), (&"cannot tell".into(), &"different_machines".into()));
 }
@@ -159,7 +164,7 @@ fn what_cannot_be_compared_says_why_and_what_to_type() {
       hint: `laptime runs` lists them
     ");
     insta::assert_snapshot!(refused(&compare("demo")), @r"
-    error: could not understand `laptime compare --dir . demo`
+    error: could not compare
       because: B is missing
       hint: laptime compare --help
     ");

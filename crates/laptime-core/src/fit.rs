@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Frameworks whose hooks record details.
+const DETAILED: [&str; 3] = ["keras", "tensorflow", "torch"];
+
 /// What can be known of one training within a run; what cannot is `None`, never a guess.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -140,8 +143,17 @@ impl FitFacts {
             goal,
         ];
         let facts = facts.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
-        self.settings.clone().into_iter().chain(facts).collect()
+        let settings = self.settings.clone().into_iter().filter(|(name, _)| !is_detail(name));
+        settings.chain(facts).collect()
     }
+}
+
+/// Whether a setting is a detail of how a framework computes, such as `torch.tf32`: too much for a report, and worth a
+/// word where two runs differ in it.
+#[must_use]
+pub fn is_detail(setting: &str) -> bool {
+    let framework = setting.split_once('.').map(|(framework, _)| framework);
+    framework.is_some_and(|framework| DETAILED.contains(&framework))
 }
 
 #[cfg(test)]
@@ -159,5 +171,13 @@ mod tests {
         assert_eq!(facts.settings.keys().collect::<Vec<_>>(), ["early_stop", "lr"]);
         let choices = facts.choices();
         assert_eq!(choices.keys().collect::<Vec<_>>(), ["early_stop", "lr", "num_workers", "until_loss"]);
+    }
+
+    #[test]
+    fn details_of_how_a_framework_computes_are_no_choices() {
+        let settings = [("torch.tf32", "off"), ("torch", "1"), ("loader.depth", "2")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let facts = FitFacts { settings, ..FitFacts::default() };
+        assert_eq!(facts.choices().keys().collect::<Vec<_>>(), ["loader.depth", "torch"]);
     }
 }

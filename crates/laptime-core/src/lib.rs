@@ -25,7 +25,7 @@ pub use change::{CHANGES, Change};
 pub use counter::Counter;
 pub use estimate::Estimate;
 pub use event::Event;
-pub use fit::{FitFacts, Goal};
+pub use fit::{FitFacts, Goal, is_detail};
 pub use gauge::{Gauge, Sample};
 pub use lane::{LaneState, OpenStage, StageTotal};
 pub use layer::LayerFacts;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use laptime_record::{Finished, anchor};
@@ -76,7 +77,8 @@ impl Apart<'_> {
         let hooks = Hooks::prepare(&supervisor, &job.attach);
         let variables = environment::variables(&supervisor, &hooks);
         let started = outputs(supervisor.run())
-            .and_then(|files| Child::start_apart(job, &variables, self.signals, files, self.watcher));
+            .map(|(out, error)| [Stdio::null(), out.into(), error.into()])
+            .and_then(|streams| Child::start_apart(job, &variables, self.signals, streams, self.watcher));
         let child = match started {
             Ok(child) => child,
             Err(error) => {

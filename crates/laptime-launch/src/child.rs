@@ -71,13 +71,12 @@ impl Child {
         Ok(Self { pid })
     }
 
-    /// Starts a command in a session of its own, away from the terminal: nothing to read, its words into
-    /// these files.
+    /// Starts a command in a session of its own, away from the terminal: input, output and errors are these.
     pub(crate) fn start_apart(
         job: &Job,
         variables: &[(&str, OsString)],
         signals: &Blocked,
-        (out, error): (fs::File, fs::File),
+        [input, out, error]: [Stdio; 3],
         watcher: Option<&Watcher>,
     ) -> io::Result<Self> {
         let mut command = command(&job.words, signals.inherited());
@@ -85,7 +84,7 @@ impl Child {
         if let Some(folder) = &job.folder {
             command.current_dir(folder);
         }
-        command.stdin(Stdio::null()).stdout(out).stderr(error);
+        command.stdin(input).stdout(out).stderr(error);
         let place = watcher.and_then(Watcher::place);
         // SAFETY: both calls are allowed between fork and exec.
         unsafe { command.pre_exec(move || begin_session(place)) };

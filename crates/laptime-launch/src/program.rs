@@ -53,7 +53,8 @@ pub fn words(typed: &[OsString]) -> Vec<OsString> {
 }
 
 /// The Python that laptime runs in, else the one that is found.
-fn python() -> Option<OsString> {
+#[must_use]
+pub fn python() -> Option<OsString> {
     let found = |name: &&str| candidates(OsStr::new(name)).iter().any(|path| is_executable(path));
     let own = env::var_os(PYTHON_VARIABLE).filter(|python| !python.is_empty());
     own.or_else(|| ["python3", "python"].into_iter().find(found).map(OsString::from))

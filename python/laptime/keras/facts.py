@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .. import _native, _training
+from .. import _guard, _native, _training
 
 
 def backend() -> str:
@@ -52,6 +52,23 @@ def model_facts(model: Any) -> dict[str, Any]:
     """What a model says of a fit before its first step."""
     facts = device_facts(model.trainable_weights) if model.built else {}
     return facts | (learning_facts(model.optimizer) if model.optimizer is not None else {})
+
+
+@_guard.safely
+def computing_facts(model: Any, iterator: Any) -> dict[str, Any]:
+    """How a fit is computed and what its dataset is made of, for advice; reports leave these out."""
+    facts = {
+        "keras.dtype": model.dtype_policy.name,
+        "keras.jit_compile": "on" if model.jit_compile else "off",
+        "keras.run_eagerly": "on" if model.run_eagerly else "off",
+        "keras.steps_per_execution": model.steps_per_execution,
+    }
+    dataset = getattr(getattr(iterator, "data_adapter", None), "_dataset", None)
+    if backend() == "tensorflow" and hasattr(dataset, "_inputs"):
+        from ..tensorflow.facts import pipeline_facts
+
+        facts |= pipeline_facts(dataset) or {}
+    return facts
 
 
 def is_compiled(model: Any) -> bool:

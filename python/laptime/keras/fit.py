@@ -100,6 +100,7 @@ class Fit:
         if self.iterator is not None:
             facts |= _array_facts(self.iterator)
             _guard.replace(type(self.iterator), "__next__", _make_next)
+        facts |= keras_facts.computing_facts(self.model, self.iterator) or {}
         self.rows, self.batch = facts.get("rows", 0), facts.get("batch", 0)
         _native.update_framework_fit(facts)
         if _sampling.is_asked():

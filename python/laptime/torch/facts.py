@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from . import computing
 from .sizes import untracked
 
 
@@ -20,14 +21,15 @@ def _facts_of(parameters: list[Any]) -> dict[str, Any]:
     if parameters:
         facts["device"] = str(parameters[0].device)
         facts["parameters"] = sum(one.numel() for one in parameters)
-    return facts
+    return facts | (computing.model_facts(parameters) or {})
 
 
 def optimizer_facts(optimizer: Any) -> dict[str, Any]:
     """What an optimizer says of a fit."""
     with untracked():
         groups = optimizer.param_groups
-        facts = _facts_of([one for group in groups for one in group["params"]])
+        parameters = [one for group in groups for one in group["params"]]
+        facts = _facts_of(parameters) | (computing.optimizer_facts(optimizer, parameters) or {})
     facts["optimizer"] = type(optimizer).__name__
     rate = optimizer.param_groups[0].get("lr")
     if isinstance(rate, float):

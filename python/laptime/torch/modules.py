@@ -24,6 +24,7 @@ from .._native import (
 )
 from .._training import here
 from .around import around
+from .computing import note_model
 from .disguise import disguise
 from .dynamo import show_dynamo
 from .sizes import record_sizes
@@ -86,6 +87,7 @@ def _look_closer(wanted: int, module: Any, inputs: Any) -> bool:
             begun = begin_call(module)
         if begun == CALL_NEW_MODEL and not tracing:
             here.training.register_model(module, _name_of(module))
+            note_model(module, inputs)
             begun = begin_call(module)
         # While a call is traced, a look at a shape would be part of what is traced.
         if begun == CALL_WANTS_SAMPLES and not tracing:

@@ -26,6 +26,7 @@ from .._native import (
 from .._training import here
 from . import graphs
 from .around import around
+from .computing import note_zeroed
 from .device import begin as begin_device
 
 _OPTIMIZER = _native.stage_id("optimizer")
@@ -36,6 +37,8 @@ def _make_zero_grad(original: Callable[..., Any]) -> Callable[..., Any]:
         if is_dynamo_compiling():
             return original(self, *args, **kwargs)
         begin_zero(self)
+        if args or kwargs:
+            note_zeroed(args, kwargs)
         try:
             original(self, *args, **kwargs) if args or kwargs else original(self)
         except BaseException as error:

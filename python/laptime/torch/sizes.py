@@ -49,6 +49,11 @@ def _first_tensor(batch: Any, depth: int) -> Any:
     return None
 
 
+def find_tensor(batch: Any) -> Any:
+    """The first tensor in a batch, or `None`."""
+    return _first_tensor(batch, 0)
+
+
 @_guard.safely
 def find_samples(batch: Any) -> int:
     """Samples in a batch: the first dimension of its first tensor."""

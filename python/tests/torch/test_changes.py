@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from side_by_side import Ending, check_same, run
+from side_by_side import Ending, both, check_same, run
 
 from .conftest import SCRIPTS, _environment, report_of, run_bare
 
@@ -109,7 +109,7 @@ def test_a_model_is_compiled_in_its_place(bare: Ending, tmp_path: Path) -> None:
     assert (compiled.changes, compiled.refused) == ("compile=1", {})
     assert compiled.line("compiled") == ["compiled", "True", "Net", "4"]
     assert numbers_of(compiled.ending) == numbers_of(bare)
-    assert compiled.ending.stderr == bare.stderr
+    assert losses_of(compiled.ending) == pytest.approx(losses_of(bare), rel=1e-4)
 
 
 def test_the_first_batch_is_repeated_for_as_many_steps(bare: Ending, tmp_path: Path) -> None:
@@ -162,7 +162,10 @@ def test_a_script_that_cannot_take_a_change_runs_as_if_nothing_had_been_asked(
     kind: str, tmp_path: Path
 ) -> None:
     reasons = CANNOT[kind]
-    changed = run_changed(",".join(reasons), [kind], tmp_path)
-    check_same(run_bare(["changes.py", kind]), changed.ending)
+    changed, bare = both(
+        lambda: run_bare(["changes.py", kind]),
+        lambda: run_changed(",".join(reasons), [kind], tmp_path),
+    )
+    check_same(bare, changed.ending)
     assert changed.refused == {f"change {name}": because for name, because in reasons.items()}
     assert not changed.changes

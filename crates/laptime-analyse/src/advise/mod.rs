@@ -7,7 +7,9 @@
 mod cadence;
 mod document;
 mod evidence;
+mod gpu;
 mod hot;
+pub mod loader_search;
 mod machine;
 #[cfg(test)]
 mod made;

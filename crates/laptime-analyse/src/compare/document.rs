@@ -49,6 +49,15 @@ pub struct Comparison {
     pub environment: Vec<Change>,
     /// Whether the condition that was asked for is met; absent where none was.
     pub gate: Option<Gate>,
+    /// The executions in turns that the times are of; absent for runs that were kept one by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Pairs>,
+    /// How far apart two executions of `a` were before the first pair; absent where there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aa: Option<Alike>,
+    /// How much of the ratio is that of the machines; absent where they are the same, or it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
 }
 
 /// The five answers, about `b`.
@@ -95,8 +104,10 @@ pub enum Timed {
     Step,
     /// A training, where its steps are not known.
     Fit,
-    /// The whole command, where nothing inside it is known.
+    /// The whole command, where nothing inside it is known, or where that is what counts.
     Run,
+    /// A stage, by sample, else by step.
+    Stage,
 }
 
 /// What it would take to tell, a side.
@@ -107,6 +118,43 @@ pub enum More {
     Steps(u64),
     /// So many more runs.
     Runs(u64),
+    /// So many more pairs of executions in turns.
+    Pairs(u64),
+}
+
+/// Executions in turns: one of each side, the first by turns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pairs {
+    /// What was timed: `total` or a stage.
+    pub measure: String,
+    /// How many pairs.
+    pub count: u64,
+    /// Times of `a`, seconds.
+    pub a_s: Vec<f64>,
+    /// Times of `b`, seconds.
+    pub b_s: Vec<f64>,
+    /// Whether `ratio` is without the time that the commands waited for a CPU.
+    pub without_waits: bool,
+    /// Whether the condition was decided; absent where none was asked for.
+    pub decided: Option<bool>,
+}
+
+/// Two executions of the same.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Alike {
+    /// Time of the second over that of the first.
+    pub ratio: f64,
+}
+
+/// How machines compare by laptime's reference models, which are the same everywhere.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reference {
+    /// Step time on the machine of `b` over that on the machine of `a`.
+    pub ratio: Estimate,
+    /// The models that both machines trained.
+    pub models: Vec<String>,
+    /// What is left of the ratio of the sides beyond that of their machines.
+    pub beyond: Estimate,
 }
 
 /// The runs of a side.
@@ -241,6 +289,9 @@ pub enum ChangeKind {
 pub struct Gate {
     /// The share by which it may be slower.
     pub fail_if_slower: f64,
-    /// Whether it is met: not where `b` is slower by more, is not the same training, or cannot be compared at all.
+    /// Whether it is met: not where `b` is slower by more, is not the same training, or cannot be compared at all. Runs
+    /// of different machines always meet it.
     pub met: bool,
+    /// Whether it is met only because a baseline of another machine decides nothing.
+    pub warns: bool,
 }

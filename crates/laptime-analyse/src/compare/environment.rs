@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laptime_core::units;
+use laptime_core::{is_detail, units};
 
 use super::document::{Change, ChangeKind};
 use super::run::{ComparedRun, Side};
 use crate::report::Report;
 
 /// Machines whose memory differs by more are different ones.
-const SAME_MEMORY: f64 = 0.02;
+pub(super) const SAME_MEMORY: f64 = 0.02;
 /// Options of laptime that say nothing of the training.
 const NAMING: [&str; 2] = ["--name", "--dir"];
 /// What a machine is told apart by, in `what`.
@@ -23,7 +23,9 @@ pub(super) fn changes(a: &Side<'_>, b: &Side<'_>) -> Vec<Change> {
         first.iter().chain(&second).flat_map(BTreeMap::keys).collect();
     let differing = names.into_iter().filter_map(|key| {
         let (of_a, of_b) = (values(&first, key), values(&second, key));
-        (of_a != of_b).then(|| change(key, &of_a, &of_b))
+        let is_known = !of_a.contains(&None) && !of_b.contains(&None);
+        // What only one side recorded of how it computes need not differ: the other may be of an earlier laptime.
+        (of_a != of_b && (is_known || !is_detail(&key.1))).then(|| change(key, &of_a, &of_b))
     });
     let mut changes: Vec<Change> = differing.filter(|change| !same_memory(change, a, b)).collect();
     changes.extend(command(a, b));
@@ -98,7 +100,8 @@ fn configuration(report: &Report, put: &mut impl FnMut(ChangeKind, &str, Option<
             ("compiled", Some(fit.compiled_functions.join(", "))),
         ];
         let facts = facts.into_iter().filter_map(|(what, value)| Some((what, value?)));
-        let choices = fit.choices.iter().map(|(what, value)| (what.as_str(), value.clone()));
+        let details = fit.settings.iter().filter(|(what, _)| is_detail(what));
+        let choices = fit.choices.iter().chain(details).map(|(what, value)| (what.as_str(), value.clone()));
         for (what, value) in facts.chain(choices) {
             let values = of_fits.entry(what).or_default();
             if !values.contains(&value) {

@@ -7,10 +7,12 @@
 mod document;
 mod environment;
 mod gate;
+mod in_turns;
 mod loss;
 mod outside;
 mod paired;
 mod ratio;
+mod reference;
 mod run;
 mod sequential;
 mod series;
@@ -19,12 +21,14 @@ mod training;
 mod verdict;
 
 pub use document::{
-    Answer, Apart, COMPARE_SCHEMA, Cause, Change, ChangeKind, Check, Comparison, FitRatio, Gate, More,
-    Outcome, RunRef, SideSummary, StageChange, Timed,
+    Alike, Answer, Apart, COMPARE_SCHEMA, Cause, Change, ChangeKind, Check, Comparison, FitRatio, Gate, More,
+    Outcome, Pairs, Reference, RunRef, SideSummary, StageChange, Timed,
 };
-pub use paired::{Measure, paired_ratio};
+pub use in_turns::{Turns, compare_in_turns};
+pub use paired::{JudgedPairs, Measure, judged_pairs, paired_ratio};
+pub use reference::compare_machines;
 pub use run::ComparedRun;
-pub use sequential::{Goal, wants_another_pair};
+pub use sequential::{Decision, Goal, decision, more_pairs, sequential_ratio, wants_another_pair};
 
 use environment::changes;
 use gate::gate;
@@ -82,6 +86,9 @@ pub fn compare(a: (&str, &[ComparedRun]), b: (&str, &[ComparedRun]), asked: &Ask
         apart: apart(&a, &b),
         environment,
         gate: None,
+        pairs: None,
+        aa: None,
+        reference: None,
         a: a.summary(),
         b: b.summary(),
     };

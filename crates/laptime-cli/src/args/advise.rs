@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use super::Place;
 use super::values::parse_count;
+use super::{LoaderArgs, Place};
 
 /// `laptime advise`.
 #[derive(Debug, clap::Args)]
@@ -13,6 +13,7 @@ Examples:
   laptime advise --machine                      what to change of this computer
   laptime advise --prove 1 -- python train.py   run it with and without item 1, in turns
   laptime advise --ceiling -- python train.py   how fast would it be if data were free?
+  laptime advise --loader train.py:make_loader  which workers and prefetching load fastest?
   laptime advise --prove evaluation --changed 'python train.py --eval-every 500' -- python train.py
 
 Gains are predicted from the run's own times, or typical where that cannot be done; a proof
@@ -36,7 +37,9 @@ pub(crate) struct AdviseArgs {
     /// The most pairs of executions [default: 12]
     #[arg(long, value_name = "N", value_parser = parse_count, requires = "measured", help_heading = "Proof")]
     pub(crate) pairs: Option<u64>,
-    /// Print one JSON document (laptime.advice/1; of a proof laptime.compare/1)
+    #[command(flatten)]
+    pub(crate) loader: LoaderArgs,
+    /// Print one JSON document (laptime.advice/1; of a proof laptime.compare/1, of a loader laptime.loader/1)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     /// Show no progress while it measures

@@ -119,7 +119,7 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
         "laptime runs remove",
         "laptime runs remove mlp --all",
         "laptime report a b",
-        "laptime compare",
+        "laptime compare --stage forward",
         "laptime --color sometimes demo",
     ];
     let all: Vec<String> = lines.iter().map(|line| refused(line)).collect();
@@ -191,8 +191,8 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
         error: could not understand `laptime report a b`
           because: unknown option or argument `b`
           hint: laptime report --help
-        error: could not understand `laptime compare`
-          because: A and B are missing
+        error: could not understand `laptime compare --stage forward`
+          because: --base is missing
           hint: laptime compare --help
         error: could not understand `laptime --color sometimes demo`
           because: invalid value `sometimes` for --color: it can be auto, always, never

@@ -1,6 +1,7 @@
 //! `laptime advise`: what to change of a training, and the proof of it.
 
 mod ceiling;
+mod loader;
 mod machine;
 mod pairs;
 mod prove;
@@ -20,6 +21,9 @@ use crate::study::Study;
 use crate::text::{advice_text, machine_advice_text};
 
 pub(crate) fn run(args: &AdviseArgs, screen: &Screen) -> Result<Ending, Failure> {
+    if let Some(request) = args.loader.request(args.place.folder(), args.json) {
+        return loader::search(&request, screen);
+    }
     salvage_rings();
     if args.ceiling {
         // A command that is given needs no run.

@@ -1,33 +1,66 @@
 //! `laptime compare`: whether the runs of one side are faster than those of another.
 
-use laptime_analyse::compare::{ComparedRun, compare};
+mod base;
+mod revision;
+
+use laptime_analyse::compare::{Cause, ComparedRun, Comparison, compare, compare_machines};
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, salvage_rings};
 
 use super::report::refused;
 use crate::Ending;
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, Compared};
 use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::study::Study;
-use crate::text::compare_text;
+use crate::text::{compare_markdown, compare_text};
 
 /// The word that stands for the latest run, unless a run is called so.
 const LATEST: &str = "latest";
 
+/// The framework that runs of reference models have.
+const REFERENCE: &str = "laptime";
+
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Ending, Failure> {
+    match args.compared()? {
+        Compared::Kept(a, b) => kept(args, (a, b), screen),
+        Compared::Base(revision, command) => base::run(args, revision, command, screen),
+    }
+}
+
+/// Compares runs that were kept.
+fn kept(args: &CompareArgs, typed: (&str, &str), screen: &Screen) -> Result<Ending, Failure> {
     salvage_rings();
     let catalogue = Catalogue::at(args.place.folder());
-    let (a, b) = (found(&catalogue, &args.a)?, found(&catalogue, &args.b)?);
+    let (a, b) = (found(&catalogue, typed.0)?, found(&catalogue, typed.1)?);
     refuse_twice(&a, &b)?;
-    let (name_a, name_b) = names((&args.a, &a), (&args.b, &b));
-    let comparison = compare((&name_a, &read(&a)?), (&name_b, &read(&b)?), &args.asked());
+    let (name_a, name_b) = names((typed.0, &a), (typed.1, &b));
+    let (a, b) = (read(&a)?, read(&b)?);
+    let mut comparison = compare((&name_a, &a), (&name_b, &b), &args.asked());
+    if comparison.because == Some(Cause::DifferentMachines) {
+        compare_machines(&mut comparison, &a, &b, &references(&catalogue));
+    }
+    show(args, &comparison, screen)
+}
+
+/// Shows a comparison, and ends as its condition says.
+fn show(args: &CompareArgs, comparison: &Comparison, screen: &Screen) -> Result<Ending, Failure> {
     if args.json {
-        screen.show_json(&comparison)?;
+        screen.show_json(comparison)?;
+    } else if args.md {
+        screen.show(compare_markdown(comparison).trim_end());
     } else {
-        screen.show(compare_text(&comparison, &screen.style).trim_end());
+        screen.show(compare_text(comparison, &screen.style).trim_end());
     }
     let met = comparison.gate.is_none_or(|gate| gate.met);
     Ok(if met { Ending::Done } else { Ending::NotMet })
+}
+
+/// The runs of reference models that are kept; those that cannot be read say nothing.
+fn references(catalogue: &Catalogue) -> Vec<ComparedRun> {
+    let is_reference = |entry: &RunEntry| entry.meta.frameworks.iter().any(|name| name == REFERENCE);
+    let entries = catalogue.list().unwrap_or_default();
+    let of = |entry: &RunEntry| Study::open(&entry.path).ok()?.without_profile().compared_run().ok();
+    entries.iter().filter(|entry| is_reference(entry)).filter_map(of).collect()
 }
 
 /// The runs of a side.

@@ -35,6 +35,8 @@ pub(crate) fn compare_text(comparison: &Comparison, style: &Style) -> String {
     let head = [
         answer(comparison, style),
         gate(comparison, style),
+        in_turns(comparison, style),
+        reference(comparison, style),
         ended(&explained(&changed(comparison), style, Emphasis::Plain)),
         training(comparison).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
     ];
@@ -49,7 +51,7 @@ pub(crate) fn compare_text(comparison: &Comparison, style: &Style) -> String {
     sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn name(side: &SideSummary) -> String {
+pub(super) fn name(side: &SideSummary) -> String {
     shortened(&shown(&side.name), NAME)
 }
 
@@ -71,7 +73,7 @@ fn answer(comparison: &Comparison, style: &Style) -> String {
     ended(&lines)
 }
 
-fn sentence(comparison: &Comparison) -> (String, Emphasis) {
+pub(super) fn sentence(comparison: &Comparison) -> (String, Emphasis) {
     let (a, b) = (name(&comparison.a), name(&comparison.b));
     let ratio = comparison.ratio;
     let unclear = |why: String| (format!("cannot tell whether {b} is faster: {why}"), Emphasis::Notice);
@@ -122,7 +124,7 @@ fn limit(share: f64) -> String {
 fn of_what(comparison: &Comparison) -> &'static str {
     match comparison.timed {
         Some(Timed::Fit) => " as a training",
-        Some(Timed::Run) => " as a whole command",
+        Some(Timed::Run) if comparison.pairs.is_none() => " as a whole command",
         _ => "",
     }
 }
@@ -138,7 +140,7 @@ fn times(ratio: &Estimate, what: &str) -> String {
 }
 
 /// A ratio near 1, with three decimals: `1.003 (95 %: 0.996–1.010)`.
-fn close(ratio: &Estimate) -> String {
+pub(super) fn close(ratio: &Estimate) -> String {
     let [mean, low, high] = [ratio.mean, ratio.low, ratio.high].map(|value| units::fixed(value, 3));
     format!("{mean} ({}: {low}–{high})", units::percent(ratio.level))
 }
@@ -253,17 +255,90 @@ fn listed(words: &[&str]) -> String {
 }
 
 fn gate(comparison: &Comparison, style: &Style) -> String {
-    let Some(gate) = comparison.gate else { return String::new() };
+    gate_text(comparison).map_or_else(String::new, |(text, paint)| ended(&explained(&text, style, paint)))
+}
+
+/// Whether the condition is met, in words; `None` where none was asked for.
+pub(super) fn gate_text(comparison: &Comparison) -> Option<(String, Emphasis)> {
+    let gate = comparison.gate?;
     let limit = limit(gate.fail_if_slower);
-    let (text, paint) = match (gate.met, comparison.verdict) {
-        (true, Answer::CannotTell) => {
+    let by = comparison.ratio.filter(|_| comparison.pairs.is_some()).map(|ratio| by_how_much(&ratio));
+    let undecided = comparison
+        .pairs
+        .as_ref()
+        .map_or(comparison.verdict == Answer::CannotTell, |pairs| pairs.decided == Some(false));
+    Some(match (gate.met, comparison.verdict) {
+        (true, _) if gate.warns => {
+            (format!("warning: times of another machine cannot fail the limit of {limit}"), Emphasis::Notice)
+        }
+        (true, _) if undecided => {
             (format!("passed: not shown to be slower by more than {limit}"), Emphasis::Notice)
         }
-        (true, _) => (format!("passed: not slower by more than {limit}"), Emphasis::Good),
-        (false, Answer::Slower) => (format!("failed: slower by more than {limit}"), Emphasis::Bad),
+        (true, _) => match by {
+            Some(by) => (format!("passed: {by}, limit {limit}"), Emphasis::Good),
+            None => (format!("passed: not slower by more than {limit}"), Emphasis::Good),
+        },
+        (false, Answer::NotSameTraining) if comparison.pairs.is_some() => {
+            ("failed: not the same training".to_owned(), Emphasis::Bad)
+        }
+        (false, Answer::Slower) => match by {
+            Some(by) => (format!("failed: {by}, limit {limit}"), Emphasis::Bad),
+            None => (format!("failed: slower by more than {limit}"), Emphasis::Bad),
+        },
         (false, _) => (format!("failed: not comparable, so not known to be within {limit}"), Emphasis::Bad),
+    })
+}
+
+/// `slower by 12 % (95 %: 8–16)`; the ends have the same sign as the middle.
+fn by_how_much(ratio: &Estimate) -> String {
+    let (word, sign) = if ratio.mean >= 1.0 { ("slower", 1.0) } else { ("faster", -1.0) };
+    let ends = [ratio.low - 1.0, ratio.high - 1.0].map(|share| sign * share * 100.0);
+    let digits = usize::from(ends.iter().any(|end| end.abs() < 9.95));
+    let [one, other] = ends.map(|end| units::fixed(end, digits));
+    let (low, high) = if sign > 0.0 { (one, other) } else { (other, one) };
+    let joined = if low.starts_with('-') { format!("{low} to {high}") } else { format!("{low}–{high}") };
+    let size = units::fixed((ratio.mean - 1.0).abs() * 100.0, digits);
+    format!("{word} by {size} % ({}: {joined})", units::percent(ratio.level))
+}
+
+/// `7 pairs in turns: main 1.02 s, this tree 1.12 s; main against itself 1.004`
+fn in_turns(comparison: &Comparison, style: &Style) -> String {
+    let Some(pairs) = &comparison.pairs else { return String::new() };
+    let (a, b) = (name(&comparison.a), name(&comparison.b));
+    let what = match comparison.timed {
+        Some(Timed::Stage) => format!(" of {} a sample", stage_name(&pairs.measure)),
+        _ => String::new(),
     };
-    ended(&explained(&text, style, paint))
+    let times = comparison
+        .a_s
+        .zip(comparison.b_s)
+        .map(|(first, second)| format!(": {a} {}, {b} {}", units::duration(first), units::duration(second)));
+    let alike = comparison.aa.map(|alike| format!("; {a} against itself {}", units::fixed(alike.ratio, 3)));
+    let text = format!(
+        "{}{what} in turns{}{}",
+        units::counted(pairs.count, "pair"),
+        times.unwrap_or_default(),
+        alike.unwrap_or_default()
+    );
+    let mut lines = explained(&text, style, Emphasis::Plain);
+    if pairs.without_waits {
+        let text = "other programs kept the CPUs busy; the ratio is without the time waited for one";
+        lines.extend(explained(text, style, Emphasis::Plain));
+    }
+    ended(&lines)
+}
+
+/// `reference models: the machine of B takes 0.55 (95 %: 0.53–0.57) of the time (mlp, cnn); beyond the machine: 1.02`
+fn reference(comparison: &Comparison, style: &Style) -> String {
+    let Some(reference) = &comparison.reference else { return String::new() };
+    let text = format!(
+        "reference models: the machine of {} takes {} of the time ({}); beyond the machine: {}",
+        name(&comparison.b),
+        close(&reference.ratio),
+        shown(&reference.models.join(", ")),
+        close(&reference.beyond)
+    );
+    ended(&explained(&text, style, Emphasis::Bold))
 }
 
 /// The stages of a step on both sides, and the step itself.
@@ -320,7 +395,7 @@ fn stage_cells(row: &StageChange) -> Vec<Cell> {
 fn apart(comparison: &Comparison, style: &Style) -> String {
     let pair = |a: f64, b: f64| format!("{} → {}", units::duration(a), units::duration(b));
     let mut lines = Vec::new();
-    if let (Some(a), Some(b)) = (comparison.a_s, comparison.b_s) {
+    if let (Some(a), Some(b), None) = (comparison.a_s, comparison.b_s, &comparison.pairs) {
         let what = match comparison.timed {
             Some(Timed::Fit) => "training",
             Some(Timed::Run) => "whole command",
@@ -356,14 +431,19 @@ fn notes(comparison: &Comparison, style: &Style) -> String {
             lines.push((text, Emphasis::Notice));
         }
     }
-    let alone = comparison.a.runs.len() + comparison.b.runs.len() == 2;
+    let alone = comparison.a.runs.len() + comparison.b.runs.len() == 2 && comparison.pairs.is_none();
     let by_ratio = comparison.because.is_none_or(|because| because == Cause::Noise);
     if alone && by_ratio && comparison.verdict != Answer::NotSameTraining {
         let text = "note: one run a side: what changed on the machine between them cannot be seen";
         lines.push((text.to_owned(), Emphasis::Dim));
         lines.extend(disturbed(comparison).map(|text| (text, Emphasis::Notice)));
     }
-    lines.push((format!("next: {}", next(comparison)), Emphasis::Dim));
+    if comparison.gate.is_some() && comparison.pairs.is_none() {
+        let text = "note: a stored baseline is weak evidence; `laptime compare --base REV -- COMMAND` runs both in \
+                    turns";
+        lines.push((text.to_owned(), Emphasis::Dim));
+    }
+    lines.extend(next(comparison).map(|next| (format!("next: {next}"), Emphasis::Dim)));
     lines.iter().map(|(text, paint)| ended(&explained(text, style, *paint))).collect()
 }
 
@@ -382,18 +462,18 @@ fn short_id(id: &str) -> String {
     shown(id.rsplit('-').next().unwrap_or(id))
 }
 
-fn next(comparison: &Comparison) -> String {
+fn next(comparison: &Comparison) -> Option<String> {
     let ids =
         |side: &SideSummary| side.runs.iter().map(|run| short_id(&run.id)).collect::<Vec<_>>().join(",");
     let (a, b) = (ids(&comparison.a), ids(&comparison.b));
     let again = format!("`laptime compare {a},RUN {b},RUN`");
-    match (comparison.verdict, comparison.because, comparison.more) {
+    let next = match (comparison.verdict, comparison.because, comparison.more) {
         (Answer::NotSameTraining, ..) => {
             "train the same samples, batch and model on both sides; `laptime runs` lists all".to_owned()
         }
         (_, Some(Cause::DifferentMachines), _) => {
-            "run both on one machine; to compare machines by how fast reference models train on them is not \
-             possible yet"
+            "run both on one machine; or `laptime train mlp` and `laptime train cnn` on each of the two, their \
+             runs kept in one folder, show how the machines compare"
                 .to_owned()
         }
         (_, Some(Cause::NothingInCommon), _) => format!("`laptime report {b}` shows what was recorded"),
@@ -406,9 +486,16 @@ fn next(comparison: &Comparison) -> String {
         (_, _, Some(More::Runs(runs))) => {
             format!("about {} a side would tell: {again}", units::counted(runs, "more run"))
         }
+        (_, _, Some(More::Pairs(pairs))) => {
+            let made = comparison.pairs.as_ref().map_or(0, |made| made.count);
+            format!("about {} would tell: `--pairs {}`", units::counted(pairs, "more pair"), made + pairs)
+        }
         (Answer::CannotTell, ..) => {
             "the noise here hides it; a quieter machine or a longer training would tell".to_owned()
         }
+        // Runs in turns are kept apart from the others.
+        _ if comparison.pairs.is_some() => return None,
         _ => format!("`laptime report {}` shows where its time goes", b.split(',').next().unwrap_or(&b)),
-    }
+    };
+    Some(next)
 }

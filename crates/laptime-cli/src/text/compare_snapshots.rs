@@ -2,13 +2,13 @@
 
 use laptime_analyse::Estimate;
 use laptime_analyse::compare::{
-    Answer, Apart, COMPARE_SCHEMA, Cause, Change, ChangeKind, Check, Comparison, FitRatio, Gate, More,
-    Outcome, RunRef, SideSummary, StageChange, Timed,
+    Alike, Answer, Apart, COMPARE_SCHEMA, Cause, Change, ChangeKind, Check, Comparison, FitRatio, Gate, More,
+    Outcome, Pairs, Reference, RunRef, SideSummary, StageChange, Timed,
 };
 use laptime_core::Status;
 
-use super::compare_text;
 use super::style::Style;
+use super::{compare_markdown, compare_text};
 
 fn estimate(mean: f64, low: f64, high: f64) -> Estimate {
     Estimate { mean, low, high, level: 0.95 }
@@ -90,6 +90,9 @@ fn faster() -> Comparison {
             change("torch", Some("2.14"), Some("2.15"), ChangeKind::Environment),
         ],
         gate: None,
+        pairs: None,
+        aa: None,
+        reference: None,
     }
 }
 
@@ -104,7 +107,8 @@ fn a_faster_side_with_the_stage_and_the_settings_that_changed() {
 
 #[test]
 fn the_document_for_programs() {
-    let comparison = Comparison { gate: Some(Gate { fail_if_slower: 0.05, met: true }), ..faster() };
+    let comparison =
+        Comparison { gate: Some(Gate { fail_if_slower: 0.05, met: true, warns: false }), ..faster() };
     insta::assert_snapshot!(serde_json::to_string_pretty(&comparison).unwrap());
 }
 
@@ -113,7 +117,7 @@ fn a_slower_side_that_fails_its_condition_with_device_and_fits() {
     let mut slower = faster();
     (slower.verdict, slower.ratio) = (Answer::Slower, Some(estimate(1.17, 1.15, 1.19)));
     (slower.stages, slower.b_s) = (vec![stage("backward", 2.9e-3, 4.9e-3, true)], Some(13.8e-3));
-    slower.gate = Some(Gate { fail_if_slower: 0.05, met: false });
+    slower.gate = Some(Gate { fail_if_slower: 0.05, met: false, warns: false });
     slower.device_stages =
         Some(vec![stage("backward", 2.9e-3, 4.9e-3, true), stage("idle_data", 1.1e-3, 1.2e-3, false)]);
     for row in slower.stages.iter_mut().chain(slower.device_stages.iter_mut().flatten()) {
@@ -167,7 +171,7 @@ fn the_same_and_what_cannot_be_told() {
         because: Some(Cause::DifferentMachines),
         more: None,
         environment: vec![machine],
-        gate: Some(Gate { fail_if_slower: 0.05, met: false }),
+        gate: Some(Gate { fail_if_slower: 0.05, met: true, warns: true }),
         ..noisy.clone()
     };
     let whole = Comparison {
@@ -206,4 +210,74 @@ fn no_line_is_wider_than_the_terminal_and_plain_terminals_get_plain_letters() {
     ));
     let plain = compare_text(&faster(), &Style { unicode: false, ..Style::default() });
     assert!(plain.is_ascii(), "{plain}");
+}
+
+/// A tree that is slower than a revision, timed in turns.
+fn in_turns() -> Comparison {
+    let times = |of: f64| (0..7).map(|at| of + 0.01 * f64::from(at % 3)).collect::<Vec<f64>>();
+    Comparison {
+        a: side("main", "3f9a2c71"),
+        b: side("this tree", "77b0e5d2"),
+        verdict: Answer::Slower,
+        timed: Some(Timed::Run),
+        a_s: Some(1.02),
+        b_s: Some(1.13),
+        ratio: Some(estimate(1.112, 1.081, 1.144)),
+        stages: vec![stage("forward", 2.9e-3, 4.9e-3, true)],
+        environment: Vec::new(),
+        gate: Some(Gate { fail_if_slower: 0.05, met: false, warns: false }),
+        pairs: Some(Pairs {
+            measure: "total".into(),
+            count: 7,
+            a_s: times(1.01),
+            b_s: times(1.12),
+            without_waits: true,
+            decided: Some(true),
+        }),
+        aa: Some(Alike { ratio: 1.004 }),
+        ..faster()
+    }
+}
+
+/// The same where the pairs do not tell.
+fn undecided() -> Comparison {
+    let mut open = in_turns();
+    (open.verdict, open.because, open.more) = (Answer::CannotTell, Some(Cause::Noise), Some(More::Pairs(12)));
+    (open.ratio, open.gate) =
+        (Some(estimate(1.04, 0.97, 1.11)), Some(Gate { fail_if_slower: 0.05, met: true, warns: false }));
+    if let Some(pairs) = &mut open.pairs {
+        (pairs.decided, pairs.without_waits) = (Some(false), false);
+    }
+    open
+}
+
+#[test]
+fn a_tree_and_a_revision_in_turns() {
+    let mut passed = in_turns();
+    (passed.verdict, passed.ratio) = (Answer::Faster, Some(estimate(0.91, 0.88, 0.94)));
+    passed.gate = Some(Gate { fail_if_slower: 0.05, met: true, warns: false });
+    let mut of_stage = Comparison { timed: Some(Timed::Stage), ..in_turns() };
+    (of_stage.a_s, of_stage.b_s) = (Some(31e-6), Some(34e-6));
+    of_stage.pairs.iter_mut().for_each(|pairs| pairs.measure = "forward".into());
+    let all = [in_turns(), passed, undecided(), of_stage];
+    insta::assert_snapshot!(all.map(|one| drawn(&one)).join("\n----\n\n"));
+}
+
+#[test]
+fn markdown_for_a_pull_request() {
+    insta::assert_snapshot!(compare_markdown(&in_turns()));
+}
+
+#[test]
+fn different_machines_beside_their_reference_models() {
+    let comparison = Comparison {
+        environment: vec![change("CPU", Some("AMD EPYC"), Some("Intel(R) Xeon(R)"), ChangeKind::Machine)],
+        reference: Some(Reference {
+            ratio: estimate(0.4, 0.38, 0.42),
+            models: vec!["mlp".into(), "cnn".into()],
+            beyond: estimate(1.016, 0.96, 1.07),
+        }),
+        ..faster()
+    };
+    insta::assert_snapshot!(drawn(&comparison));
 }

@@ -5,6 +5,7 @@ mod advice;
 mod advice_snapshots;
 mod bar;
 mod compare;
+mod compare_markdown;
 #[cfg(test)]
 mod compare_snapshots;
 mod dataset;
@@ -17,6 +18,9 @@ mod facts;
 mod fits;
 mod layers;
 mod ledger;
+mod loader;
+#[cfg(test)]
+mod loader_snapshots;
 mod profile;
 #[cfg(test)]
 mod profile_snapshots;
@@ -46,7 +50,9 @@ use laptime_core::units;
 pub(crate) use crate::one_line::shown;
 pub(crate) use advice::{advice_text, ceiling_text, machine_advice_text, proof_text};
 pub(crate) use compare::compare_text;
+pub(crate) use compare_markdown::compare_markdown;
 pub(crate) use dataset::dataset_text;
+pub(crate) use loader::{loader_text, setting_text};
 pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};

@@ -27,6 +27,7 @@ pub(crate) struct Said {
 }
 
 /// Runs the program to its end.
+#[allow(dead_code, reason = "not every test file has nothing to set")]
 pub(crate) fn run(folder: &Path, words: &str) -> Said {
     said(laptime(folder, words).output().unwrap())
 }

@@ -77,49 +77,47 @@ def _let_cudnn_choose(on_gpu: bool) -> None:
 
 
 class Changed:
-    """The call of a model, changed; the first one that fails is made again as the script made it."""
+    """The call of a model, changed; one that fails is made again as the script made it, and all after it."""
 
-    __slots__ = ("_arounds", "_call", "_is_proven", "_model", "_names")
+    __slots__ = ("_arounds", "_call", "_given", "_is_proven", "_model", "names")
 
-    def __init__(self, model: Any, call: _Call | None) -> None:
+    def __init__(self, model: Any, given: _Call | None) -> None:
         # Weakly: the model holds this.
         self._model = weakref.ref(model)
-        # What `Module.compile` made, if anything; else the model's own.
-        self._call = call
+        # What the script's own `Module.compile` made, if anything, and what is called now; else the model's own.
+        self._given = given
+        self._call = model._compiled_call_impl
         self._arounds: list[Callable[[_Call, tuple[Any, ...], dict[str, Any]], Any]] = []
-        self._names: list[str] = []
         self._is_proven = False
+        self.names: list[str] = []
 
     def add(self, name: str, around: Callable[..., Any] | None = None) -> None:
         """Adds a change, and what is to be done around the call."""
-        self._names.append(name)
+        self.names.append(name)
         if around is not None:
             self._arounds.append(around)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._is_proven:
-            return self._run(args, kwargs)
-        before = Randomness(devices=True)
-        try:
-            result = self._run(args, kwargs)
-        except Exception as error:
-            model = self._model()
-            self._undo(model, error)
-            before.restore()
-        else:
-            self._is_proven = True
-            return result
-        return model._call_impl(*args, **kwargs)
-
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        call = self._call or self._model()._call_impl  # type: ignore[union-attr]
+        model: Any = self._model()
+        before = None if self._is_proven else Randomness(devices=True)
+        call = self._call or model._call_impl
         for around in self._arounds:
             call = _Bound(around, call)
-        return call(*args, **kwargs)
+        try:
+            result = call(*args, **kwargs)
+            self._is_proven = True
+            return result
+        except Exception as error:
+            self._undo(model, error)
+        if before is not None:
+            before.restore()
+        return (self._given or model._call_impl)(*args, **kwargs)
 
     def _undo(self, model: Any, error: Exception) -> None:
-        model.__dict__.pop("_compiled_call_impl", None)
-        for name in self._names:
+        model.__dict__["_compiled_call_impl"] = self._given
+        if "channels_last" in self.names:
+            model.to(memory_format=torch.contiguous_format)
+        for name in self.names:
             _changes.withdrawn(name, f"{_FAILED}: {_changes.because_of(error)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -141,27 +139,29 @@ class _Bound:
 
 
 def _change_call(model: Any, parameter: Any) -> None:
-    was_compiled = model._compiled_call_impl is not None
+    given = model._compiled_call_impl
     if _changes.is_on("compile"):
-        _compile(model)
-    changed = Changed(model, model._compiled_call_impl)
-    if not was_compiled and model._compiled_call_impl is not None:
+        _compile(model, parameter.device.type == "cuda")
+    changed = Changed(model, given)
+    if model._compiled_call_impl is not given:
         changed.add("compile")
     if _changes.is_on("channels_last") and _lay_out(model):
         changed.add("channels_last", _with_layout)
-    around = _autocast(model, parameter) if _changes.asked("autocast") else None
+    around = _autocast(parameter) if _changes.asked("autocast") else None
     if around is not None:
         changed.add("autocast", around)
-    if changed._names:
+    if changed.names:
         # Not by assignment: a compiled model hands that on to the one it was made of.
         model.__dict__["_compiled_call_impl"] = changed
 
 
-def _compile(model: Any) -> None:
+def _compile(model: Any, on_gpu: bool) -> None:
     if model._compiled_call_impl is not None or hasattr(model, "_orig_mod"):
         return _changes.refused("compile", "the script does so already")
+    # Random numbers that a compiled model draws on the CPU, in its own way, would move the order of the samples.
+    options = {} if on_gpu else {"options": {"fallback_random": True}}
     try:
-        model.compile()
+        model.compile(**options)
     except Exception as error:
         return _changes.refused("compile", _changes.because_of(error))
     _changes.applied("compile", 0, 1)
@@ -194,7 +194,7 @@ def _in_layout(value: Any) -> Any:
     return value
 
 
-def _autocast(model: Any, parameter: Any) -> Callable[..., Any] | None:
+def _autocast(parameter: Any) -> Callable[..., Any] | None:
     because = _why_no_autocast(parameter)
     if because:
         _changes.refused("autocast", because)

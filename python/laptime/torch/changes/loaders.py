@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import inspect
 import multiprocessing
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils.data import IterableDataset, SequentialSampler, dataloader
+from torch.utils.data import IterableDataset, SequentialSampler, _utils, dataloader
 
 from ... import _changes, _guard
-from .randomness import Randomness
+from . import workers
 
-_WORKERS = ("num_workers", "prefetch_factor", "persistent_workers")
-_RESTORED = (*_WORKERS, "timeout", "multiprocessing_context")
-NAMES = (*_WORKERS, "pin_memory", "batch_size")
+NAMES = (*workers.NAMES, "pin_memory", "batch_size")
 
 _NO_WORKERS = "the loader has no workers"
+_ON_GPU = "the dataset has tensors on the GPU"
 
 # Arguments of a `DataLoader` by name, those left out by their default.
 _Arguments = dict[str, Any]
-
-# A changed loader has the arguments of its script under this name, for the way back.
-_GIVEN = "_laptime_given"
-_changed: list[weakref.ref[Any]] = []
 
 
 def attach() -> None:
@@ -33,24 +27,25 @@ def attach() -> None:
     kind = dataloader.DataLoader
     _changes.wrap(kind, "__init__", _make_init)
     _changes.wrap(kind, "check_worker_number_rationality", _make_check)
-    _changes.wrap(kind, "_get_iterator", _make_get_iterator)
-    workers = dataloader._MultiProcessingDataLoaderIter
-    _changes.wrap(workers, "_next_data", _make_next_data)
-    _changes.wrap(workers, "_reset", _make_reset)
+    workers.attach()
+    if _changes.switch("pin_memory"):
+        _changes.wrap(_utils.pin_memory, "pin_memory", _make_pin)
 
 
 def _make_init(original: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(original)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        given, changed = _find_arguments(signature, (self, *args), kwargs) or ({}, {})
+        found: tuple[_Arguments, _Arguments] | None
+        found = _find_arguments(signature, (self, *args), kwargs)
+        given, changed = found or ({}, {})
         if changed:
-            self.__dict__[_GIVEN] = {name: given[name] for name in _RESTORED}
+            self.__dict__[workers.GIVEN] = {name: given[name] for name in workers.ARGUMENTS}
             try:
                 original(**(given | changed))
                 return _record(self, given, changed)
             except Exception as error:
-                del self.__dict__[_GIVEN]
+                del self.__dict__[workers.GIVEN]
                 for name in changed:
                     _changes.refused(name, _changes.because_of(error))
         original(self, *args, **kwargs)
@@ -61,7 +56,7 @@ def _make_init(original: Callable[..., None]) -> Callable[..., None]:
 def _make_check(original: Callable[[Any], None]) -> Callable[[Any], None]:
     def check_worker_number_rationality(self: Any) -> None:
         # A warning that there are many workers would be about what the script did not ask for.
-        if _GIVEN not in self.__dict__:
+        if workers.GIVEN not in self.__dict__:
             original(self)
 
     return check_worker_number_rationality
@@ -83,10 +78,11 @@ def _find_arguments(
 @_guard.safely
 def _record(loader: Any, given: _Arguments, changed: _Arguments) -> None:
     for name in NAMES:
-        if name in changed and changed[name] != given[name]:
+        ask = _changes.switch if name in ("persistent_workers", "pin_memory") else _changes.number
+        # A loader that has no workers any more has lost more than was asked for.
+        if name in changed and changed[name] == ask(name):
             _changes.applied(name, given[name], changed[name])
-    _changed[:] = [one for one in _changed if one() is not None]
-    _changed.append(weakref.ref(loader))
+    workers.watch(loader)
 
 
 def _change(given: _Arguments) -> _Arguments:
@@ -104,27 +100,27 @@ def _change(given: _Arguments) -> _Arguments:
 
 
 def _change_workers(given: _Arguments) -> _Arguments:
-    workers, before = _changes.number("num_workers"), given["num_workers"]
-    if workers is None:
+    count, before = _changes.number("num_workers"), given["num_workers"]
+    if count is None:
         return {}
     if isinstance(given["dataset"], IterableDataset):
         # Each worker has the whole of it, or a share that depends on how many there are.
         own = "has workers of its own" if before else "every worker would give all of it"
         _changes.refused("num_workers", f"the loader is iterable and {own}")
         return {}
-    if workers == before:
+    if count == before:
         _changes.refused("num_workers", "the loader has as many already")
         return {}
-    if workers == 0:
+    if count == 0:
         # A loader without workers takes none of these.
         without = {"prefetch_factor": None, "persistent_workers": False, "timeout": 0}
         return {"num_workers": 0, "multiprocessing_context": None} | without
     if before == 0 and _is_on_device(given["dataset"]):
-        _changes.refused("num_workers", "the dataset has tensors on the GPU")
+        _changes.refused("num_workers", _ON_GPU)
         return {}
     # A script that never had workers may not be ready to be imported by them.
     forks = before == 0 and "fork" in multiprocessing.get_all_start_methods()
-    return {"num_workers": workers} | ({"multiprocessing_context": "fork"} if forks else {})
+    return {"num_workers": count} | ({"multiprocessing_context": "fork"} if forks else {})
 
 
 def _is_on_device(dataset: Any) -> bool:
@@ -168,6 +164,8 @@ def _change_pin(given: _Arguments) -> _Arguments:
     # Counted without the driver being used, which a forked worker could not use then.
     if not torch.cuda.device_count():
         _changes.refused("pin_memory", "no GPU")
+    elif pins and _is_on_device(given["dataset"]):
+        _changes.refused("pin_memory", _ON_GPU)
     elif bool(given["pin_memory"]) == pins:
         _changes.refused("pin_memory", "the loader does so already")
     else:
@@ -192,110 +190,12 @@ def _change_batch(given: _Arguments) -> _Arguments:
     return {}
 
 
-# Workers that the script did not have may fail where the script itself does not.
-
-
-def _make_get_iterator(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def _get_iterator(self: Any) -> Any:
-        given = self.__dict__.get(_GIVEN)
-        if given is None:
-            return original(self)
-        began = Randomness(self.generator)
+def _make_pin(original: Callable[..., Any]) -> Callable[..., Any]:
+    def pin_memory(data: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            if given["persistent_workers"] and not self.persistent_workers:
-                iterator = _without_seed(self, original)
-            else:
-                iterator = original(self)
+            return original(data, *args, **kwargs)
         except Exception as error:
-            _go_back(error)
-            began.restore()
-            return original(self)
-        # Weakly: a loader with persistent workers holds its iterator.
-        iterator._laptime_began = (weakref.ref(self), began)
-        return iterator
+            _changes.withdrawn("pin_memory", f"a batch cannot be: {_changes.because_of(error)}")
+            return data
 
-    return _get_iterator
-
-
-def _without_seed(loader: Any, original: Callable[[Any], Any]) -> Any:
-    """An iterator for each epoch, where the script had one that drew the seed of its workers once."""
-    if not loader.__dict__.get("_laptime_seeded"):
-        loader.__dict__["_laptime_seeded"] = True
-        return original(loader)
-    # The sampler has the generator too, and draws from it as it did.
-    generator, loader.generator = loader.generator, torch.Generator()
-    try:
-        return original(loader)
-    finally:
-        loader.generator = generator
-
-
-def _make_next_data(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def _next_data(self: Any) -> Any:
-        instead = self.__dict__.get("_laptime_instead")
-        if instead is not None:
-            return instead._next_data()
-        try:
-            return original(self)
-        except StopIteration:
-            raise
-        except Exception as error:
-            instead = _without_workers(self, error)
-            if instead is None:
-                raise
-        self._laptime_instead = instead
-        return instead._next_data()
-
-    return _next_data
-
-
-@_guard.safely
-def _without_workers(iterator: Any, error: Exception) -> Any:
-    """An iterator in this process that goes on where one with workers failed; `None` if the script has workers."""
-    found, began = iterator.__dict__.get("_laptime_began", (None, None))
-    loader = found() if found is not None else None
-    if loader is None or loader.__dict__.get(_GIVEN, {}).get("num_workers") != 0:
-        return None
-    iterator._shutdown_workers()
-    _go_back(error)
-    # The sampler begins again, as it did, and is brought to where it was.
-    now = Randomness(loader.generator)
-    began.restore()
-    instead = dataloader._SingleProcessDataLoaderIter(loader)
-    for _ in range(iterator._num_yielded):
-        instead._next_index()
-    if iterator._num_yielded:
-        now.restore()
-    loader._iterator = None
-    return instead
-
-
-def _go_back(error: Exception) -> None:
-    """Gives all loaders the workers that the script gave them."""
-    for name in _WORKERS:
-        _changes.withdrawn(name, f"a worker failed: {_changes.because_of(error)}")
-    for loader in filter(None, (one() for one in _changed)):
-        given = loader.__dict__.pop(_GIVEN, None)
-        if given is not None:
-            loader.multiprocessing_context = None
-            context = given.pop("multiprocessing_context")
-            # Not by assignment, which the loader refuses once it is made.
-            loader.__dict__.update(given)
-            loader.multiprocessing_context = context
-
-
-def _make_reset(original: Callable[..., Any]) -> Callable[..., Any]:
-    def _reset(self: Any, loader: Any, first_iter: bool = False) -> Any:
-        if not first_iter:
-            _draw_seed(loader)
-        return original(self, loader, first_iter)
-
-    return _reset
-
-
-@_guard.safely
-def _draw_seed(loader: Any) -> None:
-    """Persistent workers draw their seed once, others in every epoch: the numbers after it must stay the same."""
-    given = loader.__dict__.get(_GIVEN)
-    if given is not None and not given["persistent_workers"]:
-        torch.empty((), dtype=torch.int64).random_(generator=loader.generator)
+    return pin_memory

@@ -42,16 +42,14 @@ def _make_init(
                 _refuse(wanted, "the optimizer is one of the script's own")
             return original(self, *args, **kwargs)
         args, kwargs = _kept_parameters(args, kwargs)
-        changed = _change(signature, (self, *args), kwargs, wanted)
+        given = _given(signature, (self, *args), kwargs)
+        changed = _change(given, wanted)
         if changed:
             try:
-                original(self, *args, **_by_name(signature, (self, *args), kwargs, changed))
-                return _record(self, changed, wanted)
+                original(**(given | changed))
+                return _record(self, changed, wanted, given)
             except Exception as error:
-                _refuse(
-                    {one: wanted[one] for one in changed if one in wanted},
-                    _changes.because_of(error),
-                )
+                _refuse(wanted, _changes.because_of(error))
         original(self, *args, **kwargs)
 
     return __init__
@@ -73,35 +71,33 @@ def _kept_parameters(
     return args, kwargs
 
 
-@_guard.safely
-def _change(
-    signature: inspect.Signature,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    wanted: dict[str, str],
-) -> dict[str, bool | None]:
-    """The arguments to change; those that cannot be are refused."""
+def _given(
+    signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call by name; none of one that is wrong, which is not for us to report."""
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError:
-        # Not for us to report.
         return {}
     bound.apply_defaults()
-    given = bound.arguments
+    return bound.arguments
+
+
+@_guard.safely
+def _change(given: dict[str, Any], wanted: dict[str, str]) -> dict[str, bool | None]:
+    """The arguments to change; those that cannot be are refused."""
     changed: dict[str, bool | None] = {}
-    for argument, name in wanted.items():
+    for argument, name in wanted.items() if given else ():
         because = _why_not(argument, given)
         if because:
             _changes.refused(name, because)
         else:
             changed[argument] = True
-    if changed.get("fused"):
-        # The two exclude each other.
-        changed["foreach"] = None
-    elif changed.get("foreach") and given.get("fused"):
-        _changes.refused(wanted["foreach"], "the script has a fused one")
-        return {}
-    return changed
+    is_fused = changed.get("fused") or given.get("fused")
+    if is_fused and changed.pop("foreach", False):
+        _changes.refused(wanted["foreach"], "a fused one is not made of parts")
+    # The two exclude each other.
+    return changed | ({"foreach": None} if changed.get("fused") else {})
 
 
 def _why_not(argument: str, given: dict[str, Any]) -> str | None:
@@ -125,45 +121,37 @@ def _are_on_gpu(params: Any) -> bool:
     return all(isinstance(one, torch.Tensor) and one.is_cuda for one in tensors)
 
 
-def _by_name(
-    signature: inspect.Signature,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    changed: dict[str, bool | None],
-) -> dict[str, Any]:
-    """The keyword arguments of a call, changed; those that come by their place stay there."""
-    placed = list(signature.parameters)[: len(args)]
-    known = {name: value for name, value in changed.items() if name in signature.parameters}
-    if any(name in placed for name in known):
-        raise TypeError("the optimizer is given this by its place")
-    return kwargs | known
-
-
 @_guard.safely
-def _record(optimizer: Any, changed: dict[str, bool | None], wanted: dict[str, str]) -> None:
+def _record(
+    optimizer: Any,
+    changed: dict[str, bool | None],
+    wanted: dict[str, str],
+    given: dict[str, Any],
+) -> None:
+    before = {argument: given[argument] for argument in changed}
     for argument, name in wanted.items():
         if changed.get(argument):
-            _changes.applied(name, False, True)
-            _check_at_first_step(optimizer, argument, name)
+            _changes.applied(name, before[argument], True)
+            optimizer.register_step_pre_hook(_checked_once(name, argument, before))
 
 
-def _check_at_first_step(optimizer: Any, argument: str, name: str) -> None:
-    """What the optimizer updates is known only then: sparse gradients, or the groups of a checkpoint."""
-
+def _checked_once(name: str, argument: str, before: dict[str, Any]) -> Callable[..., None]:
+    """What an optimizer updates is known at its first step: sparse gradients, or the groups of a checkpoint."""
     is_checked = False
 
     @_guard.safely
-    def check(*_: Any) -> None:
+    def check(optimizer: Any, *_: Any) -> None:
         nonlocal is_checked
         if is_checked:
             return
         is_checked = True
-        grads = [one.grad for group in optimizer.param_groups for one in group["params"]]
+        groups = optimizer.param_groups
+        grads = [one.grad for group in groups for one in group["params"]]
         if any(grad is not None and grad.is_sparse for grad in grads):
-            for group in optimizer.param_groups:
-                group[argument] = False
+            for group in groups:
+                group.update(before)
             _changes.withdrawn(name, "gradients are sparse")
-        elif not all(group.get(argument) for group in optimizer.param_groups):
+        elif not all(group.get(argument) for group in groups):
             _changes.withdrawn(name, "the checkpoint that was loaded says otherwise")
 
-    optimizer.register_step_pre_hook(check)
+    return check

@@ -39,7 +39,7 @@ class Net(torch.nn.Module):
         self.seen = features.detach()
         if KIND == "float32" and features.dtype is not torch.float32:
             raise TypeError("only float32")
-        return self.out(self.drop(features).flatten(1))
+        return self.out(self.drop(features.flatten(1)))
 
 
 def loader_of(kind):

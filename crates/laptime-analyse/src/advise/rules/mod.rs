@@ -4,14 +4,26 @@ mod batch;
 mod callbacks;
 mod checkpoint;
 mod collate;
+mod compile;
+mod convolutions;
+mod copies;
 mod discarded;
 mod drift;
+mod eager;
 mod evaluation;
 mod garbage;
+mod keras_compile;
 mod loading_part;
+#[cfg(test)]
+mod made;
 mod memory;
+mod optimizer;
 mod persistent;
+mod precision;
 mod prefetch;
+mod small_model;
+mod synchronize;
+mod tf_data;
 mod threads;
 mod transform;
 mod workers;
@@ -25,8 +37,10 @@ pub(super) const RULES: &[&Rule] = &[
     &persistent::RULE,
     &transform::RULE,
     &collate::RULE,
+    &copies::RULE,
     &threads::RULE,
     &garbage::RULE,
+    &synchronize::RULE,
     &evaluation::RULE,
     &checkpoint::RULE,
     &callbacks::RULE,
@@ -34,4 +48,19 @@ pub(super) const RULES: &[&Rule] = &[
     &memory::RULE,
     &discarded::RULE,
     &batch::RULE,
+    &precision::TF32,
+    &precision::AUTOCAST,
+    &convolutions::CHANNELS_LAST,
+    &convolutions::BENCHMARK,
+    &compile::RULE,
+    &optimizer::FUSED,
+    &optimizer::ZERO_GRAD,
+    &small_model::RULE,
+    &eager::TF_FUNCTION,
+    &eager::RUN_EAGERLY,
+    &keras_compile::STEPS_PER_EXECUTION,
+    &keras_compile::JIT_COMPILE,
+    &tf_data::CACHE,
+    &tf_data::PARALLEL_MAP,
+    &tf_data::PREFETCH,
 ];

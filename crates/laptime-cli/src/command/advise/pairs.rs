@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::screen::Screen;
 
 /// Pairs when nothing else is said.
-const GOAL: Goal = Goal { fewest: 3, most: 12, precision: 0.03 };
+const GOAL: Goal = Goal { fewest: 3, most: 12, precision: 0.03, limit: None };
 
 /// The name of the side with the change.
 const CHANGED: &str = "after";

@@ -1,6 +1,7 @@
 //! Conducts a trial: pair after pair, the first of each in turn, until the pairs answer the question.
 
-use laptime_analyse::compare::{ComparedRun, Goal, Measure, wants_another_pair};
+use laptime_analyse::compare::{ComparedRun, Goal, Measure, judged_pairs, wants_another_pair};
+use laptime_analyse::{Report, Training};
 
 use super::{Execution, TrialSide};
 
@@ -43,7 +44,11 @@ pub(in crate::command) fn conduct(
     made: &mut dyn FnMut(&Executed),
 ) -> (Executed, TrialEnd) {
     let mut executed = Executed::default();
-    while wants_another_pair(&executed.pairs, &trial.goal) {
+    let wants = |executed: &Executed| {
+        let judged = judged_pairs(&trial.measure, &executed.a, &executed.b);
+        wants_another_pair(&judged.pairs, &trial.goal)
+    };
+    while wants(&executed) {
         // Whoever comes second finds the caches warm and the machine hot: each is so in every other pair.
         let first = executed.pairs.len() % 2;
         let mut runs = [None, None];
@@ -57,7 +62,8 @@ pub(in crate::command) fn conduct(
         let [Some(a), Some(b)] = runs else { continue };
         let Some(times) = trial.measure.of(&a).zip(trial.measure.of(&b)) else {
             let missing = usize::from(trial.measure.of(&a).is_some());
-            return (executed, TrialEnd::Failed(missing, without_time(&trial.measure)));
+            let report = if missing == 0 { &a.report } else { &b.report };
+            return (executed, TrialEnd::Failed(missing, without_time(&trial.measure, report)));
         };
         executed.a.push(a);
         executed.b.push(b);
@@ -67,9 +73,13 @@ pub(in crate::command) fn conduct(
     (executed, TrialEnd::Done)
 }
 
-fn without_time(measure: &Measure) -> String {
-    match measure {
-        Measure::Stage(stage) => format!("its run has no stage `{stage}`"),
-        _ => "its run has no steps".to_owned(),
-    }
+/// Why a run has no such time.
+pub(in crate::command) fn without_time(measure: &Measure, report: &Report) -> String {
+    let Measure::Stage(stage) = measure else { return "its run has no steps".to_owned() };
+    let Some(training) = Training::of_run(report) else {
+        return format!("its run has no steps, so no stage `{stage}`");
+    };
+    let known: Vec<&str> =
+        training.stages.iter().filter(|(_, s)| **s > 0.0).map(|(name, _)| name.as_str()).collect();
+    format!("its run has no stage `{stage}`; it has {}", known.join(", "))
 }

@@ -17,6 +17,7 @@ pub(in crate::command) struct Progress<'a> {
     bar: ProgressBar,
     began: Instant,
     executions: u32,
+    most_pairs: Option<u32>,
 }
 
 impl<'a> Progress<'a> {
@@ -26,13 +27,18 @@ impl<'a> Progress<'a> {
         if let Ok(plain) = ProgressStyle::with_template("{msg}") {
             bar.set_style(plain);
         }
-        Self { screen, quiet, bar, began: Instant::now(), executions: 0 }
+        Self { screen, quiet, bar, began: Instant::now(), executions: 0, most_pairs: None }
+    }
+
+    /// Says how long it may take: two executions of the first side, then at most so many pairs.
+    pub(in crate::command) fn at_most(self, pairs: usize) -> Self {
+        Self { most_pairs: u32::try_from(pairs).ok(), ..self }
     }
 
     /// Time passes while a side runs.
     pub(in crate::command) fn beat(&self, side: &str) {
         let each = self.each().map(|each| format!(", {} each", units::waiting(each.as_secs_f64())));
-        let text = format!("execution {}: {side}{}", self.executions + 1, each.unwrap_or_default());
+        let text = format!("{}: {side}{}{}", self.place(), each.unwrap_or_default(), self.left());
         let style = self.screen.error_style();
         self.bar.set_message(style.fitted(&shortened(&text, style.width)));
     }
@@ -71,6 +77,20 @@ impl<'a> Progress<'a> {
     /// Takes the line off the screen; the result follows.
     pub(in crate::command) fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+
+    fn place(&self) -> String {
+        match (self.most_pairs, self.executions) {
+            (None, made) => format!("execution {}", made + 1),
+            (Some(_), made @ (0 | 1)) => format!("noise, execution {} of 2", made + 1),
+            (Some(most), made) => format!("pair {} of at most {most}", made / 2),
+        }
+    }
+
+    fn left(&self) -> String {
+        let Some((most, each)) = self.most_pairs.zip(self.each()) else { return String::new() };
+        let left = each * (2 * most + 2).saturating_sub(self.executions);
+        format!(", at most {} left", units::waiting(left.as_secs_f64()))
     }
 
     fn each(&self) -> Option<Duration> {

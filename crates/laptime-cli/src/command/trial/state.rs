@@ -1,7 +1,6 @@
 //! A trial as it is kept on disk.
 
 use laptime_analyse::advise::Proof;
-use laptime_analyse::compare::Measure;
 use laptime_store::Collection;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +18,9 @@ pub(in crate::command) struct TrialState {
     /// What the times are of: `total`, `training` or a stage.
     measure: String,
     pairs: Vec<PairState>,
+    /// Times of two executions of `a` before the first pair, seconds; absent where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::command) aa_s: Option<(f64, f64)>,
     /// The advice that it proves; absent where it proves none.
     pub(in crate::command) proof: Option<Proof>,
 }
@@ -52,13 +54,9 @@ impl TrialState {
             let id = |run: &laptime_analyse::compare::ComparedRun| run.report.run.id.clone();
             PairState { a: id(a), b: id(b), a_s: *a_s, b_s: *b_s }
         };
-        let measure = match &trial.measure {
-            Measure::Total => "total".to_owned(),
-            Measure::Training => "training".to_owned(),
-            Measure::Stage(stage) => stage.clone(),
-        };
+        let measure = trial.measure.name().to_owned();
         let pairs = runs.map(pair).collect();
-        Self { schema: SCHEMA.to_owned(), a: side(0), b: side(1), measure, pairs, proof: None }
+        Self { schema: SCHEMA.to_owned(), a: side(0), b: side(1), measure, pairs, aa_s: None, proof: None }
     }
 
     /// Keeps it.

@@ -1,0 +1,105 @@
+//! How Keras compiles: several short steps in one call, and XLA on a GPU.
+
+use laptime_core::units::duration;
+
+use super::super::document::Speedup;
+use super::super::evidence::Evidence;
+use super::super::gpu::is_on_gpu;
+use super::super::injected;
+use super::super::rule::{Advised, Outcome, Rule};
+
+pub(super) const STEPS_PER_EXECUTION: Rule =
+    Rule { id: "steps_per_execution", subject: "steps_per_execution", look: look_at_calls };
+pub(super) const JIT_COMPILE: Rule = Rule { id: "jit_compile", subject: "jit_compile", look: look_at_jit };
+
+/// Steps that one call makes.
+const STEPS: u64 = 20;
+/// Epochs of fewer steps would be cut too coarsely.
+const FEWEST_STEPS: u64 = 100;
+/// Longer steps are mostly computing, seconds.
+const SHORT: f64 = 4e-3;
+/// What a call of Keras' train function takes beside the step itself, seconds; 1.1 ms were measured on a slow CPU.
+const CALL_S: (f64, f64) = (0.4e-3, 1.2e-3);
+/// The least that is left of a step.
+const LEAST_LEFT: f64 = 0.3;
+/// What XLA makes of a step on a GPU.
+const BY_XLA: (f64, f64) = (1.0, 1.4);
+
+fn look_at_calls(evidence: &Evidence<'_>) -> Outcome {
+    if !is_compiled_keras(evidence) {
+        return Outcome::DoesNotApply;
+    }
+    let step_s = evidence.training.step_s();
+    let is_single = evidence.setting("keras.steps_per_execution") == Some("1");
+    let steps = evidence.training.steps / evidence.training.laps.max(1);
+    if !is_single || step_s > SHORT || steps < FEWEST_STEPS {
+        return Outcome::Fine;
+    }
+    let without = |call_s: f64| 1.0 / (1.0 - call_s / step_s).max(LEAST_LEFT);
+    Outcome::advice(Advised {
+        title: format!("run {STEPS} steps in one call"),
+        because: format!("steps of {} are mostly the call that makes them", duration(step_s)),
+        change: format!(
+            "model.compile(…, steps_per_execution={STEPS}); callbacks then see every {STEPS}th batch"
+        ),
+        speedup: Speedup::typical(without(CALL_S.0), without(CALL_S.1)),
+        injects: injected("steps_per_execution", STEPS),
+    })
+}
+
+fn look_at_jit(evidence: &Evidence<'_>) -> Outcome {
+    if !is_compiled_keras(evidence) || !is_on_gpu(evidence) {
+        return Outcome::DoesNotApply;
+    }
+    if evidence.setting("keras.jit_compile") != Some("off") {
+        return Outcome::Fine;
+    }
+    Outcome::advice(Advised {
+        title: "compile the step with XLA".to_owned(),
+        because: "the step is compiled without XLA, operation by operation".to_owned(),
+        change: "model.compile(…, jit_compile=True)".to_owned(),
+        speedup: Speedup::typical(BY_XLA.0, BY_XLA.1),
+        injects: injected("jit_compile", 1),
+    })
+}
+
+/// A fit of Keras on TensorFlow that says how it is compiled.
+fn is_compiled_keras(evidence: &Evidence<'_>) -> bool {
+    evidence.setting("backend") == Some("tensorflow")
+        && evidence.setting("keras.steps_per_execution").is_some()
+        && !evidence.fit.compiled_functions.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::{FORWARD, MS, advice, advises, changed, gains, on_cpu, with};
+
+    fn steps_of(ticks: u64) -> crate::compare::ComparedRun {
+        let single =
+            [("backend", "tensorflow"), ("keras.steps_per_execution", "1"), ("keras.jit_compile", "off")];
+        changed(with(on_cpu("keras", &[(FORWARD, ticks)]), &single), |report| {
+            report.fits[0].compiled_functions = vec!["train_function".to_owned()];
+        })
+    }
+
+    #[test]
+    fn short_steps_are_to_be_made_several_at_a_time() {
+        assert_eq!(gains(&steps_of(2 * MS)), [("steps_per_execution", 1.25, 2.5)]);
+        assert_eq!(advice(&steps_of(2 * MS)).items[0].injects.as_deref(), Some("steps_per_execution=20"));
+    }
+
+    #[test]
+    fn long_steps_and_several_in_one_call_are_fine() {
+        let several = with(steps_of(2 * MS), &[("keras.steps_per_execution", "20")]);
+        for run in [steps_of(20 * MS), several] {
+            assert!(advice(&run).items.is_empty() && advice(&run).fine.contains(&"steps_per_execution"));
+        }
+    }
+
+    #[test]
+    fn a_gpu_gets_xla_unless_it_has_it() {
+        let on_gpu = changed(steps_of(20 * MS), |report| report.fits[0].device = Some("gpu:0".to_owned()));
+        assert!(advises(&on_gpu, "jit_compile") && !advises(&steps_of(20 * MS), "jit_compile"));
+        assert!(!advises(&with(on_gpu, &[("keras.jit_compile", "on")]), "jit_compile"));
+    }
+}

@@ -1,0 +1,163 @@
+//! An optimizer that takes much of the training: one kernel for all parameters, and gradients dropped, not zeroed.
+
+use laptime_core::units::{counted, percent};
+
+use super::super::document::Speedup;
+use super::super::evidence::Evidence;
+use super::super::gpu::{Gpu, is_on_gpu, of_share, typical_of};
+use super::super::injected;
+use super::super::rule::{Advised, Outcome, Rule};
+
+pub(super) const FUSED: Rule = Rule { id: "fused_optimizer", subject: "optimizer", look: look_at_optimizer };
+pub(super) const ZERO_GRAD: Rule = Rule { id: "zero_grad", subject: "zero_grad", look: look_at_zero_grad };
+
+/// From these shares of the training on an optimizer is worth a change: on a CPU, and on a GPU.
+const MUCH_ON_CPU: f64 = 0.25;
+const MUCH_ON_GPU: f64 = 0.1;
+/// The share of the optimizer's stage that one kernel saves on a CPU, at least and at most: measured of the update on
+/// 1 thread with 2,000 to 13 million parameters, less a twentieth for what else is in the stage.
+const SAVED_OF_ADAM: (f64, f64) = (0.52, 0.74);
+const SAVED_OF_OTHERS: (f64, f64) = (0.32, 0.60);
+/// No prediction is wider than this, highest over lowest.
+const WIDEST: f64 = 1.5;
+/// How much faster an update on a GPU is in one kernel than in several for each kind of operation, or one by one.
+const FUSED_ON_GPU: (f64, f64) = (1.5, 2.5);
+const FOREACH_ON_GPU: (f64, f64) = (1.5, 4.0);
+/// How much faster zeroed gradients make what belongs to the optimizer when they are dropped instead.
+const DROPPED: (f64, f64) = (1.05, 1.25);
+
+fn look_at_optimizer(evidence: &Evidence<'_>) -> Outcome {
+    let Some(how) = evidence.setting("torch.optimizer") else { return Outcome::DoesNotApply };
+    let kind = evidence.setting("optimizer").unwrap_or("");
+    let gpu = Gpu::of(evidence);
+    if gpu.is_none() && is_on_gpu(evidence) {
+        return Outcome::DoesNotApply;
+    }
+    let share = share(evidence, gpu.as_ref());
+    let much = if gpu.is_some() { MUCH_ON_GPU } else { MUCH_ON_CPU };
+    let can_fuse = can_fuse(kind, has_momentum(evidence));
+    // On a CPU only one kernel is faster than one parameter after the other.
+    let can_gain = how == "one by one" && (can_fuse || gpu.is_some()) || how == "foreach" && can_fuse;
+    if !can_gain || share < much {
+        return Outcome::Fine;
+    }
+    let tensors = evidence.setting("torch.tensors").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let because = format!(
+        "{kind} takes {} of the time to update {}",
+        percent(share),
+        counted(tensors, "parameter tensor")
+    );
+    let (word, changes, speedup) = match (&gpu, can_fuse) {
+        (None, _) => ("fused", "fused_optimizer", on_cpu(kind, share)),
+        (Some(_), true) => ("fused", "fused_optimizer", typical_of(share, FUSED_ON_GPU.0, FUSED_ON_GPU.1)),
+        (Some(_), false) => {
+            ("foreach", "foreach_optimizer", typical_of(share, FOREACH_ON_GPU.0, FOREACH_ON_GPU.1))
+        }
+    };
+    Outcome::advice(Advised {
+        title: "update all parameters at once".to_owned(),
+        because: format!("{because}, {}", if how == "foreach" { "in several kernels" } else { "one by one" }),
+        change: format!("{kind}(…, {word}=True)"),
+        speedup,
+        injects: injected(changes, 1),
+    })
+}
+
+fn look_at_zero_grad(evidence: &Evidence<'_>) -> Outcome {
+    if evidence.setting("torch.optimizer").is_none() {
+        return Outcome::DoesNotApply;
+    }
+    let share = share(evidence, Gpu::of(evidence).as_ref());
+    if evidence.setting("torch.zero_grad").is_none() || share < MUCH_ON_GPU {
+        return Outcome::Fine;
+    }
+    Outcome::advice(Advised {
+        title: "drop gradients, do not zero them".to_owned(),
+        because: format!(
+            "zero_grad(set_to_none=False) writes zeros for backward to add to; optimizer {} of the time",
+            percent(share)
+        ),
+        change: "optimizer.zero_grad(), which sets them to None".to_owned(),
+        speedup: typical_of(share, DROPPED.0, DROPPED.1),
+        injects: Vec::new(),
+    })
+}
+
+/// The share of the training that its updates take: on a GPU its own, or the host's where that is what it waits for.
+fn share(evidence: &Evidence<'_>, gpu: Option<&Gpu<'_>>) -> f64 {
+    let host = evidence.training.share("optimizer");
+    gpu.map_or(host, |gpu| gpu.share("optimizer").max(host.min(gpu.waiting_for_launches())))
+}
+
+fn has_momentum(evidence: &Evidence<'_>) -> bool {
+    evidence.setting("torch.momentum").is_some_and(|momentum| momentum != "0")
+}
+
+/// Whether torch has a kernel for it that does less than one parameter after the other.
+fn can_fuse(kind: &str, has_momentum: bool) -> bool {
+    matches!(kind, "Adam" | "AdamW" | "Adagrad") || kind == "SGD" && has_momentum
+}
+
+fn on_cpu(kind: &str, share: f64) -> Speedup {
+    let (least, most) = if kind.starts_with("Adam") { SAVED_OF_ADAM } else { SAVED_OF_OTHERS };
+    let faster = |saved: f64| of_share(share, 1.0 / (1.0 - saved));
+    let speedup = Speedup::predicted(faster(least), faster(most));
+    if speedup.high <= WIDEST * speedup.low {
+        return speedup;
+    }
+    Speedup::around(speedup.middle(), WIDEST.sqrt() - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::{FORWARD, MS, OPTIMIZER, advice, advises, because, gains, on_cpu, with};
+
+    const ADAM: [(&str, &str); 3] =
+        [("optimizer", "Adam"), ("torch.optimizer", "one by one"), ("torch.tensors", "6")];
+
+    fn taking(optimizer: u64) -> crate::compare::ComparedRun {
+        with(
+            on_cpu("torch", &[(FORWARD, (100 - optimizer) * MS / 10), (OPTIMIZER, optimizer * MS / 10)]),
+            &ADAM,
+        )
+    }
+
+    #[test]
+    fn adam_that_updates_one_by_one_gets_one_kernel() {
+        let run = taking(70);
+        assert_eq!(gains(&run), [("fused_optimizer", 1.57, 2.07)]);
+        assert_eq!(
+            because(&run, "fused_optimizer"),
+            "Adam takes 70 % of the time to update 6 parameter tensors, one by one"
+        );
+    }
+
+    #[test]
+    fn a_prediction_is_never_wider_than_a_quarter_to_each_side() {
+        for share in [30, 50, 70, 90, 99] {
+            let speedup = advice(&taking(share)).items[0].speedup;
+            assert!(!speedup.typical && speedup.high <= 1.25 / 0.75 * speedup.low, "{share}: {speedup:?}");
+        }
+    }
+
+    #[test]
+    fn a_small_share_plain_sgd_and_one_kernel_are_fine() {
+        let sgd = [("optimizer", "SGD"), ("torch.momentum", "0")];
+        for run in [taking(20), with(taking(70), &sgd), with(taking(70), &[("torch.optimizer", "fused")])] {
+            assert!(advice(&run).items.is_empty() && advice(&run).fine.contains(&"optimizer"));
+        }
+    }
+
+    #[test]
+    fn an_optimizer_of_another_library_is_not_looked_at() {
+        let run = on_cpu("torch", &[(FORWARD, MS), (OPTIMIZER, 9 * MS)]);
+        assert!(advice(&run).items.is_empty() && advice(&run).fine.is_empty());
+    }
+
+    #[test]
+    fn zeroed_gradients_count_where_updates_do() {
+        let zeroed = [("torch.zero_grad", "zeros")];
+        assert!(advises(&with(taking(70), &zeroed), "zero_grad"));
+        assert!(!advises(&with(taking(5), &zeroed), "zero_grad") && !advises(&taking(70), "zero_grad"));
+    }
+}

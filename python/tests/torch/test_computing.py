@@ -1,0 +1,31 @@
+"""What is recorded of how a model is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .conftest import run_both, run_hooked
+
+
+def test_how_a_model_is_computed_is_recorded_and_not_changed(tmp_path: Path) -> None:
+    bare, recorded = run_both(["computing.py"], tmp_path)
+    assert bare.code == 0 and recorded.ending == bare, bare.stderr
+    settings = recorded.report["fits"][0]["settings"]
+    assert {name: value for name, value in settings.items() if name.startswith("torch.")} == {
+        "torch.autocast": "bfloat16",
+        "torch.compiled": "no",
+        "torch.convolutions": "3",
+        "torch.dtype": "float32",
+        "torch.layout": "channels_last",
+        "torch.momentum": "0.9",
+        "torch.optimizer": "one by one",
+        "torch.tensors": "8",
+        "torch.zero_grad": "zeros",
+    }
+    assert not recorded.report["warnings"]
+
+
+def test_a_compiled_model_is_known_to_be_one(tmp_path: Path) -> None:
+    recorded = run_hooked(["compiled.py"], tmp_path)
+    settings = recorded.report["fits"][0]["settings"]
+    assert (settings["torch.compiled"], settings["torch.autocast"]) == ("yes", "off")
