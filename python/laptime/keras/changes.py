@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,8 @@ _AT_FIT = (
     "repeat_batch",
 )
 _POLICY = "mixed_bfloat16"
+# Looked for instead of asked: no backend is to be started by an import.
+_GPU_DRIVERS = ("/dev/nvidiactl", "/dev/kfd")
 _PER_BATCH = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 
 # Arguments of a `fit` by name, those left out by their default.
@@ -45,6 +48,9 @@ def attach() -> None:
 def _set_policy() -> None:
     if _changes.asked("mixed_precision") != "bf16":
         return _changes.refused("mixed_precision", "only bf16 is known")
+    if not any(os.path.exists(path) for path in _GPU_DRIVERS):
+        # A virtual machine may say that its CPU has bf16 and kill whoever uses it.
+        return _changes.refused("mixed_precision", "no GPU")
     keras.config.set_dtype_policy(_POLICY)
     _attach_fit()
     for name in ("predict", "predict_on_batch"):

@@ -199,10 +199,9 @@ def _autocast(parameter: Any) -> Callable[..., Any] | None:
     if because:
         _changes.refused("autocast", because)
         return None
-    device = parameter.device.type
 
     def around(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with torch.autocast(device, dtype=torch.bfloat16):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
             result = call(*args, **kwargs)
         # The loss is computed as it was.
         return _in_float32(result, 0)
@@ -216,16 +215,14 @@ def _why_no_autocast(parameter: Any) -> str | None:
         return "fp16 needs a loss that is scaled; bf16 does not"
     if _changes.asked("autocast") != "bf16":
         return "only bf16 is known"
-    device = parameter.device.type
-    if device not in ("cpu", "cuda"):
-        return f"nothing is known of {device}"
-    if torch.is_autocast_enabled(device):
+    if parameter.device.type != "cuda":
+        # A virtual machine may say that its CPU has bf16 and kill whoever uses it.
+        return _NO_GPU
+    if torch.is_autocast_enabled("cuda"):
         return "the script does so already"
     if parameter.dtype is not torch.float32:
         return "the model is not in float32"
-    if device == "cuda" and not torch.cuda.is_bf16_supported():
-        return "the GPU has no bf16"
-    return None
+    return None if torch.cuda.is_bf16_supported() else "the GPU has no bf16"
 
 
 def _in_float32(value: Any, depth: int) -> Any:

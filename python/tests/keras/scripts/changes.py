@@ -51,8 +51,6 @@ def data():
     )
 
 
-if KIND == "arrays":
-    keras.config.set_dtype_policy("float32")
 layers = [keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)]
 model = keras.Sequential([keras.Input((8,)), *([Python()] if KIND == "python" else []), *layers])
 model.compile("sgd", "mse", run_eagerly=KIND == "arrays")
@@ -62,6 +60,4 @@ print("losses", *history["loss"])
 print("validations", len(history.get("val_loss", [])))
 print("compiled", model.jit_compile, model.steps_per_execution)
 print("threads", tf.config.threading.get_intra_op_parallelism_threads())
-print("inside", layers[0].compute_dtype, layers[0].variable_dtype)
-print("predicted", model.predict(ROWS[:2], verbose=0).dtype)
 print("gc", gc.isenabled())
