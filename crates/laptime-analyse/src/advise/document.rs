@@ -129,6 +129,12 @@ impl Speedup {
         Self::predicted(speedup / (1.0 + uncertain), speedup * (1.0 + uncertain))
     }
 
+    /// The same of a change that cannot make anything slower.
+    #[must_use]
+    pub fn not_slower(self) -> Self {
+        Self { low: self.low.max(1.0), high: self.high.max(1.0), ..self }
+    }
+
     /// The middle by ratio.
     #[must_use]
     pub fn middle(&self) -> f64 {

@@ -6,6 +6,8 @@ use crate::training::Training;
 
 /// Threads that take this much longer for want of CPUs are on a loaded machine.
 const LOADED: f64 = 1.1;
+/// Others leave at least the rest of the CPUs to a training that hardly waits for them.
+const MOST_OF_THEM: f64 = 0.8;
 
 /// What a run shows of the training that takes the most time.
 pub struct Evidence<'a> {
@@ -79,16 +81,27 @@ impl<'a> Evidence<'a> {
         self.fit.steps_per_epoch.unwrap_or(self.fit.steps / epochs).max(1) as f64
     }
 
-    /// Threads of other programs that are ready to run, on average: by how long this one waits for CPUs where it does,
-    /// else the CPUs that others keep busy.
+    /// How many times longer threads of the training took because they waited for CPUs, 1 or more; `None` where that was
+    /// not seen.
     #[must_use]
-    pub fn other_threads(&self) -> f64 {
-        let busy = self.report.machine.other_cpus.unwrap_or(0.0);
+    pub fn stretch(&self) -> Option<f64> {
         let passes = &self.run.passes;
-        let waiting = passes.own.stretch().filter(|stretch| *stretch > LOADED).map(|stretch| {
-            let ready = passes.tree.busy().unwrap_or(1.0) * passes.tree.stretch().unwrap_or(stretch);
-            stretch * self.cpus - ready
-        });
-        waiting.unwrap_or(busy).max(busy)
+        passes.own.stretch().or_else(|| passes.tree.stretch()).map(|stretch| stretch.max(1.0))
+    }
+
+    /// Other programs that want the CPUs as much as the training does: the kernel divides them evenly among sessions
+    /// and control groups, however many threads each has. By how long its threads waited for CPUs, and by those that
+    /// others keep busy.
+    #[must_use]
+    pub fn rivals(&self) -> f64 {
+        let stretch = self.stretch().unwrap_or(1.0);
+        let ready = (stretch * self.run.passes.tree.busy().unwrap_or(1.0)).max(1.0);
+        let by_waiting = match ready <= self.cpus {
+            true => self.cpus * (stretch - 1.0) / ready,
+            false => stretch * self.cpus / ready - 1.0,
+        };
+        let others = self.report.machine.other_cpus.unwrap_or(0.0).min(self.cpus * MOST_OF_THEM);
+        let by_use = self.cpus / (self.cpus - others) - 1.0;
+        if stretch > LOADED { by_waiting.max(0.0) } else { by_use }
     }
 }

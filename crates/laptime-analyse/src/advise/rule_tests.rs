@@ -166,7 +166,7 @@ fn too_many_threads_are_told_where_they_wait_for_cpus() {
     let mut run = made(workers(0), |_| computing(40.0));
     torch_setting(&mut run, "torch.threads", "8");
     assert!(item(&run, "threads").is_none(), "they get all they want");
-    (run.passes.tree.queue_s, run.report.machine.other_cpus) = (Some(4.0 * run.report.wall_s), Some(0.9));
+    (run.passes.own.queue_s, run.report.machine.other_cpus) = (Some(4.0 * run.report.wall_s), Some(0.9));
     let found = item(&run, "threads").expect("they wait");
     assert_eq!(found.injects.as_deref(), Some("threads=1"));
     assert!(found.speedup.typical && found.because.contains("8 threads on 2 CPUs"), "{found:?}");

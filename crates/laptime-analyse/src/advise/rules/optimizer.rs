@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn an_optimizer_of_another_library_is_not_looked_at() {
         let run = on_cpu("torch", &[(FORWARD, MS), (OPTIMIZER, 9 * MS)]);
-        assert!(advice(&run).items.is_empty() && advice(&run).fine.is_empty());
+        assert!(advice(&run).items.is_empty() && !advice(&run).fine.contains(&"optimizer"));
     }
 
     #[test]

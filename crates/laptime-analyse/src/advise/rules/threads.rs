@@ -12,8 +12,8 @@ pub(super) const RULE: Rule = Rule { id: "threads", subject: "threads", look };
 /// Threads that take this many times longer because they wait for CPUs are too many.
 const CROWDED: f64 = 1.25;
 /// What fewer threads usually bring where they were too many: an operation ends with its slowest thread, and those that
-/// wait for it spin.
-const USUAL: (f64, f64) = (1.2, 4.0);
+/// wait for it spin or sleep. How long its operations are, a run does not tell; long ones lose little.
+const USUAL: (f64, f64) = (1.0, 3.0);
 
 fn look(evidence: &Evidence<'_>) -> Outcome {
     if !evidence.on_cpu() {
@@ -26,8 +26,7 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     if threads <= 1 {
         return Outcome::Fine;
     }
-    let tree = &evidence.run.passes.tree;
-    let Some(stretch) = tree.stretch() else {
+    let Some(stretch) = evidence.stretch() else {
         return Outcome::Unknown("how long threads wait for CPUs is not known here".to_owned());
     };
     let workers = evidence.fit.workers.unwrap_or(0);

@@ -27,29 +27,32 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
         let because = "what loading computes and what it waits for was not recorded";
         return Outcome::Unknown(because.to_owned());
     };
-    let best = pipeline.best_workers(MOST);
+    let best = pipeline.best_workers(most(&pipeline));
     if best <= workers {
         return Outcome::Fine;
     }
     let persistent = evidence.setting("torch.persistent_workers") == Some("yes");
-    let gain = pipeline.step_s(workers, persistent) / pipeline.step_s(best, true);
-    let is_quiet = pipeline.others < 0.5;
+    let gain = (pipeline.step_s(workers, persistent) / pipeline.step_s(best, true)).max(1.0);
+    let is_quiet = pipeline.rivals < 0.5;
     Outcome::advice(Advised {
         title: format!("load with {}", counted(best, "worker")),
         because: because(evidence, &pipeline, late),
         change: format!("DataLoader(…, num_workers={best}, persistent_workers=True)"),
-        speedup: Speedup::around(gain, if is_quiet { UNCERTAIN.0 } else { UNCERTAIN.1 }),
+        speedup: Speedup::around(gain, if is_quiet { UNCERTAIN.0 } else { UNCERTAIN.1 }).not_slower(),
         injects: vec![Change::new("num_workers", best), Change::new("persistent_workers", 1)],
     })
+}
+
+/// Workers that compute are at most as many as the CPUs; those that wait may be more.
+fn most(pipeline: &Pipeline) -> u64 {
+    ((pipeline.cpus / pipeline.computing_share()).ceil() as u64).clamp(1, MOST)
 }
 
 /// The wait, what a batch takes, and on how many CPUs.
 fn because(evidence: &Evidence<'_>, pipeline: &Pipeline, late: f64) -> String {
     let load_s = pipeline.load_cpu_s + pipeline.load_waits_s;
-    let others = match pipeline.others {
-        others if others >= 0.5 => format!(", beside {others:.1} threads of other programs"),
-        _ => String::new(),
-    };
+    let others = evidence.report.machine.other_cpus.filter(|others| *others >= 0.2);
+    let others = others.map(|others| format!(", of which others keep {others:.1} busy")).unwrap_or_default();
     format!(
         "the model waits {} of each step: a batch takes {} to load, {} of it computing, on {:.0} CPUs{others}",
         percent(late),

@@ -72,8 +72,9 @@ fn read(system: &dyn System, folder: &Path) -> MachineFacts {
 
 /// The size that `/dev/shm` was mounted with; absent where it is the kernel's half of the memory.
 fn shared_bytes(mounts: &str) -> Option<u64> {
-    let options = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    let options = options.filter(|parts| parts.get(1) == Some(&"/dev/shm")).last()?;
+    // What is mounted last hides what was before.
+    let mut mounts = mounts.lines().rev().map(|line| line.split(' ').collect::<Vec<_>>());
+    let options = mounts.find(|parts| parts.get(1) == Some(&"/dev/shm"))?;
     let size = options.get(3)?.split(',').find_map(|option| option.strip_prefix("size="))?;
     let (digits, unit) =
         size.split_at(size.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len());
