@@ -1,6 +1,6 @@
 //! Supervised: the run of a command, from just before its start to its reaping, around what it recorded.
 
-use laptime_core::{Role, RunMeta, StageId, Status, Ticks, Timebase};
+use laptime_core::{Gauge, Role, RunMeta, StageId, Status, Ticks, Timebase};
 
 use crate::gauges::Gauges;
 use crate::lane::Lane;
@@ -150,7 +150,11 @@ impl<'a> Supervised<'a> {
 
     /// What the command and all it started got of the machine.
     pub(crate) fn machine_use(&self, timebase: &Timebase) -> MachineUse {
-        self.supervisor.unwrap_or(self.process).gauges.machine_use(timebase)
+        let gauges = &self.supervisor.unwrap_or(self.process).gauges;
+        // Waits are counted from the command's start on, and read for the first time when some have passed: of a short
+        // command only at its end.
+        let cpu_wait_s = gauges.last(Gauge::CpuWaitNs).map(|ns| ns as f64 * 1e-9);
+        MachineUse { cpu_wait_s, ..gauges.machine_use(timebase) }
     }
 
     /// The gauges from the first pass to the end of the last fit: those of the command and all it started,

@@ -9,6 +9,8 @@ use crate::training::Training;
 
 /// Taking the waits off must make the pairs agree this much better, else they are left as they are.
 const BETTER: f64 = 0.8;
+/// A command computes all the time where its CPU time is this share of its time without waits; more is several threads.
+const COMPUTING: std::ops::RangeInclusive<f64> = 0.85..=1.02;
 /// Waits that differ between the sides with this certainty are the change's own, not the machine's.
 const OWN_WAITS: f64 = 0.9;
 
@@ -87,11 +89,12 @@ pub fn judged_pairs(measure: &Measure, a: &[ComparedRun], b: &[ComparedRun]) -> 
         return as_it_is;
     }
     let Some(rest) = both(&without_waits).into_iter().collect::<Option<Vec<_>>>() else { return as_it_is };
-    if rest.len() == whole.len() && waits_are_the_machines(&whole, &rest) {
-        JudgedPairs { pairs: rest, without_waits: true }
-    } else {
-        as_it_is
+    if rest.len() != whole.len() || !waits_are_the_machines(&whole, &rest) {
+        return as_it_is;
     }
+    let computing = both(&computing).into_iter().collect::<Option<Vec<_>>>();
+    let computing = computing.filter(|computing| waits_are_the_machines(&rest, computing));
+    JudgedPairs { pairs: computing.unwrap_or(rest), without_waits: true }
 }
 
 /// What a command would have taken had it never waited for a CPU, seconds. Where several of its threads want to run at
@@ -101,6 +104,13 @@ fn without_waits(run: &ComparedRun) -> Option<f64> {
     let (cpu, wait) = (run.report.machine.cpu_s?, run.report.machine.cpu_wait_s?);
     let at_once = ((cpu + wait) / wall).max(1.0);
     Some(wall - wait / at_once).filter(|seconds| *seconds > 0.0)
+}
+
+/// CPU time of a command that does nothing but compute, on one thread at a time. What else it took is mostly how late its
+/// start and its end were noticed: on a busy machine laptime waits for a CPU, too, up to a tenth of a short command.
+fn computing(run: &ComparedRun) -> Option<f64> {
+    let share = run.report.machine.cpu_s? / without_waits(run)?;
+    run.report.machine.cpu_s.filter(|_| COMPUTING.contains(&share))
 }
 
 fn waits_are_the_machines(whole: &[(f64, f64)], rest: &[(f64, f64)]) -> bool {

@@ -233,10 +233,10 @@ mod tests {
     }
 
     #[test]
-    fn a_side_10_percent_slower_is_found_in_92_of_100_with_a_median_of_12_pairs() {
+    fn a_side_10_percent_slower_is_found_in_90_of_100_with_a_median_of_12_pairs() {
         for (kind, scatter) in SCATTERS {
             let (found, median, _) = outcome(kind, scatter, 0.10);
-            assert!(found >= 184 && median <= 12, "{kind:?} {scatter}: {found} of 200, {median} pairs");
+            assert!(found >= 180 && median <= 12, "{kind:?} {scatter}: {found} of 200, {median} pairs");
         }
     }
 

@@ -242,6 +242,8 @@ fn training(comparison: &Comparison) -> Option<String> {
         Some(true) => Some(format!("same training: {} agree{unknown}", listed(&agree))),
         Some(false) if agree.is_empty() => None,
         Some(false) => Some(format!("the same: {}{unknown}", listed(&agree))),
+        // A command without steps trains nothing.
+        None if comparison.pairs.is_some() && comparison.training.is_empty() => None,
         None => Some("whether it is the same training is not known".to_owned()),
     }
 }
@@ -407,7 +409,10 @@ fn apart(comparison: &Comparison, style: &Style) -> String {
         let ratio = fit.ratio.map(|ratio| format!(", ratio {}", close(&ratio))).unwrap_or_default();
         lines.push(format!("fit {} {} {}{ratio}", fit.index + 1, shown(&fit.label), pair(fit.a_s, fit.b_s)));
     }
-    let parts = comparison.apart.iter().filter(|part| part.a_s.max(part.b_s) > 0.0);
+    // The whole command is what was timed in turns, and said before.
+    let said = comparison.pairs.is_some() && comparison.timed == Some(Timed::Run);
+    let parts = comparison.apart.iter().filter(|part| !said || part.what != "whole run");
+    let parts = parts.filter(|part| part.a_s.max(part.b_s) > 0.0);
     let parts: Vec<String> =
         parts.map(|part| format!("{} {}", part.what, pair(part.a_s, part.b_s))).collect();
     if !parts.is_empty() {

@@ -66,7 +66,7 @@ impl WorkingTree {
         let laid_out = LaidOut { folder, inside: self.inside.clone() };
         self.extract(&commit, &laid_out.folder).map_err(|error| failed(&error))?;
         self.link(&laid_out.folder, runs).map_err(|error| failed(&error))?;
-        if !laid_out.inside().is_dir() {
+        if !laid_out.has(&self.inside) {
             return Err(Failure::usage(asked)
                 .because(format!("{revision} has no folder {}", self.inside.display()))
                 .hint("run it from a folder that both have"));
@@ -149,9 +149,8 @@ impl WorkingTree {
     pub(super) fn own_file<'a>(&self, command: &'a [String], laid_out: &LaidOut) -> Option<&'a str> {
         let is_own = |word: &&String| {
             let inside = Path::new(word.as_str()).strip_prefix(&self.top).ok();
-            let there = inside.filter(|inside| inside.components().next().is_some());
-            let there = there.and_then(|inside| laid_out.folder.join(inside).canonicalize().ok());
-            there.is_some_and(|there| there.starts_with(&laid_out.folder))
+            let inside = inside.filter(|inside| inside.components().next().is_some());
+            inside.is_some_and(|inside| laid_out.has(inside))
         };
         command.iter().find(is_own).map(String::as_str)
     }
@@ -161,6 +160,11 @@ impl LaidOut {
     /// The folder that corresponds to the one somebody stands in.
     pub(super) fn inside(&self) -> PathBuf {
         self.folder.join(&self.inside)
+    }
+
+    /// Whether the revision itself has a path, not by a link into the working tree.
+    fn has(&self, path: &Path) -> bool {
+        self.folder.join(path).canonicalize().is_ok_and(|there| there.starts_with(&self.folder))
     }
 }
 
