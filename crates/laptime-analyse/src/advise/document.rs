@@ -135,6 +135,12 @@ impl Speedup {
         Self { low: self.low.max(1.0), high: self.high.max(1.0), ..self }
     }
 
+    /// What items are ranked by: the middle of what is predicted, the least of what is only typical.
+    #[must_use]
+    pub(super) fn sure(&self) -> f64 {
+        if self.typical { self.low } else { self.middle() }
+    }
+
     /// The middle by ratio.
     #[must_use]
     pub fn middle(&self) -> f64 {

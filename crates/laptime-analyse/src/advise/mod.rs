@@ -51,7 +51,7 @@ pub fn advise(run: &ComparedRun, proofs: Vec<Proof>) -> Advice {
         advice.items.into_iter().partition(|item| item.speedup.middle() > 1.0 + noise);
     advice.fine.extend(small.iter().map(|item| item.subject));
     advice.items = items;
-    advice.items.sort_by(|a, b| b.speedup.middle().total_cmp(&a.speedup.middle()));
+    advice.items.sort_by(|a, b| b.speedup.sure().total_cmp(&a.speedup.sure()));
     (1..).zip(&mut advice.items).for_each(|(number, item)| item.number = number);
     advice
 }

@@ -18,13 +18,14 @@ const UNCERTAIN: f64 = 0.1;
 /// Without waits host and device work side by side, and the slower one is what a step takes.
 fn look(evidence: &Evidence<'_>) -> Outcome {
     let Some(gpu) = Gpu::of(evidence) else { return Outcome::DoesNotApply };
-    let idle = gpu.share("idle_sync");
+    // Of a stage that is done as soon as it is launched it is not seen why: after a wait it is because of that.
+    let idle = gpu.share("idle_sync") + gpu.share("idle_host");
     let waits = waits(evidence);
     if waits < EACH_STEP || idle <= 0.0 {
         return Outcome::Fine;
     }
     let host = 1.0 - evidence.training.share("device_wait");
-    let device = 1.0 - idle - gpu.share("idle_host") - gpu.share("idle_data");
+    let device = 1.0 - idle - gpu.share("idle_data");
     let often =
         if waits < 1.5 { "once".to_owned() } else { format!("{} times", count(waits.round() as u64)) };
     Outcome::advice(Advised {
