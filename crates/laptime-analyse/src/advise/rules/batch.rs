@@ -96,7 +96,7 @@ fn fixed_cost(evidence: &Evidence<'_>, batch: u64) -> Option<f64> {
 /// Whether a step is so short, and its model so small, that the framework takes most of it.
 fn is_overhead(evidence: &Evidence<'_>, batch: u64, step_s: f64) -> bool {
     let known = evidence.fit.flops_per_sample.map(|flops| flops as f64);
-    let convolves = evidence.setting("torch.convolutions").is_some();
+    let convolves = evidence.setting("torch.convolutions").is_some_and(|count| count != "0");
     let by_size =
         evidence.fit.parameters.filter(|_| !convolves).map(|count| count as f64 * FLOPS_PER_PARAMETER);
     let flops = known.or(by_size);
