@@ -138,20 +138,21 @@ mod tests {
     use crate::compare::sequential::{Decision, decision};
 
     /// Pairs of equal work whose waits scatter; those of the second side are longer by `own`, as a share.
-    fn waiting(own: f64, trial: u64) -> (Vec<(f64, f64)>, Vec<(f64, f64)>) {
+    fn waiting(own: f64, trial: u64) -> [Vec<(f64, f64)>; 2] {
         let mut chance = Chance::new(trial);
         let pair = |_| {
             let (a, b) = ((0.02 * chance.normal()).exp(), (0.02 * chance.normal()).exp());
             let [first, second] = [0.0, own].map(|own| (0.1 * chance.normal() + own).exp());
             ((a * first, b * second), (a, b))
         };
-        (0..6).map(pair).unzip()
+        let (whole, rest) = (0..6).map(pair).unzip();
+        [whole, rest]
     }
 
     #[test]
     fn waits_for_a_cpu_are_taken_off_where_they_only_scatter() {
         let taken_off = (1..=100).filter(|trial| {
-            let (whole, rest) = waiting(0.0, *trial);
+            let [whole, rest] = waiting(0.0, *trial);
             waits_are_the_machines(&whole, &rest)
         });
         assert!(taken_off.count() >= 80);
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn waits_that_one_side_has_more_of_count() {
         let found = (1..=100).filter(|trial| {
-            let (whole, rest) = waiting(0.5, *trial);
+            let [whole, rest] = waiting(0.5, *trial);
             !waits_are_the_machines(&whole, &rest) && decision(&whole, 0.05) == Decision::Slower
         });
         assert!(found.count() >= 95);

@@ -184,7 +184,7 @@ mod tests {
             }
             Scatter::Disturbed => chance.normal() * if chance.uniform() < 0.1 { 5.0 } else { 1.0 },
             Scatter::Restless => chance.normal() * if at > restless_from { 3.0 } else { 1.0 },
-            Scatter::Drift => chance.normal() + if at % 2 == 0 { 1.0 } else { -1.0 },
+            Scatter::Drift => chance.normal() + if at.is_multiple_of(2) { 1.0 } else { -1.0 },
             Scatter::Autocorrelated => {
                 kept = 0.5 * kept + 0.75_f64.sqrt() * chance.normal();
                 kept

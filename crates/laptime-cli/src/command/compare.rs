@@ -23,7 +23,7 @@ const REFERENCE: &str = "laptime";
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Ending, Failure> {
     match args.compared()? {
         Compared::Kept(a, b) => kept(args, (a, b), screen),
-        Compared::Base(revision, command) => base::run(args, revision, command, screen),
+        Compared::Base(revision, command) => base::run(args, revision, &command, screen),
     }
 }
 

@@ -36,7 +36,7 @@ struct Tried {
 pub(super) fn run(
     args: &CompareArgs,
     revision: &str,
-    command: Vec<String>,
+    command: &[String],
     screen: &Screen,
 ) -> Result<Ending, Failure> {
     // From here on a request to end waits for the next execution, so that the folder below is always removed.
@@ -45,11 +45,11 @@ pub(super) fn run(
     let tree = WorkingTree::here(&asked)?;
     let runs = std::path::absolute(args.place.folder()).unwrap_or_else(|_| args.place.folder());
     let laid_out = tree.lay_out(revision, &runs, &asked)?;
-    refuse(&command, &tree, &laid_out, &asked)?;
+    refuse(command, &tree, &laid_out, &asked)?;
     if tree.is_dirty() && !args.quiet {
         screen.note("note: this tree has changes that are not committed: they are judged, too");
     }
-    let trial = trial(args, revision, &command, laid_out.inside());
+    let trial = trial(args, revision, command, laid_out.inside());
     let not_kept =
         |error: std::io::Error| Failure::new(&asked).because("its runs could not be kept").caused_by(&error);
     let trials = Collections::at(args.place.folder(), CollectionKind::Trial);
