@@ -59,6 +59,10 @@ fn trouble_text(trouble: &Trouble) -> String {
             shown(needed)
         ),
         Trouble::NothingToRecord { because } => shown(because),
+        // What `laptime run --change` asks for goes by the name `change num_workers=4`.
+        Trouble::HookOff { hook, because } if hook.starts_with("change ") => {
+            format!("the {} was not made: {}", shown(hook), shown(because))
+        }
         Trouble::HookOff { hook, because } => {
             format!("the hook of {} is off ({}); what it records is missing", shown(hook), shown(because))
         }

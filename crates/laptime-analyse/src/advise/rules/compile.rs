@@ -53,7 +53,7 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{
+    use super::super::scripted::{
         FORWARD, MS, advice, advises, because, busy_gpu, gains, on_cpu, on_gpu, waiting_gpu, with,
     };
 

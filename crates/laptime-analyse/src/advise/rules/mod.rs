@@ -11,16 +11,16 @@ mod discarded;
 mod drift;
 mod eager;
 mod evaluation;
-mod garbage;
+mod garbage_collection;
 mod keras_compile;
 mod loading_part;
-#[cfg(test)]
-mod made;
 mod memory;
 mod optimizer;
 mod persistent;
 mod precision;
 mod prefetch;
+#[cfg(test)]
+mod scripted;
 mod small_model;
 mod synchronize;
 mod tf_data;
@@ -39,7 +39,7 @@ pub(super) const RULES: &[&Rule] = &[
     &collate::RULE,
     &copies::RULE,
     &threads::RULE,
-    &garbage::RULE,
+    &garbage_collection::RULE,
     &synchronize::RULE,
     &evaluation::RULE,
     &checkpoint::RULE,
