@@ -16,6 +16,8 @@ use crate::session;
 use crate::signals::{Blocked, Signal};
 use crate::watcher::Watcher;
 
+/// How long the last words of a command that has ended may take to be read.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often signals are looked for while the command is silent.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -41,6 +43,8 @@ pub struct Dialogue<'a> {
     lines: Receiver<String>,
     /// The last line with anything in it that the command wrote on standard error.
     last_words: Arc<Mutex<String>>,
+    /// Who reads them.
+    errors: thread::JoinHandle<()>,
     ended: Option<Ended>,
 }
 
@@ -65,8 +69,8 @@ impl<'a> Dialogue<'a> {
         let last_words = Arc::new(Mutex::new(String::new()));
         let kept = Arc::clone(&last_words);
         thread::spawn(move || pass_lines(output, &sender));
-        thread::spawn(move || keep_last(errors, &kept));
-        Ok(Self { child, signals, watcher, input, lines, last_words, ended: None })
+        let errors = thread::spawn(move || keep_last(errors, &kept));
+        Ok(Self { child, signals, watcher, input, lines, last_words, errors, ended: None })
     }
 
     /// Sends a line.
@@ -108,6 +112,11 @@ impl<'a> Dialogue<'a> {
     /// The last line with anything in it that it wrote on standard error.
     #[must_use]
     pub fn last_words(&self) -> String {
+        // Of a command that has ended all is read soon, unless what it left running holds the pipe open.
+        let deadline = Instant::now() + LAST_WORDS;
+        while self.ended.is_some() && !self.errors.is_finished() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
