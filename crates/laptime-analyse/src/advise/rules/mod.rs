@@ -16,7 +16,6 @@ mod keras_compile;
 mod loading_part;
 #[cfg(test)]
 mod made;
-mod memory;
 mod optimizer;
 mod persistent;
 mod precision;
@@ -45,7 +44,6 @@ pub(super) const RULES: &[&Rule] = &[
     &checkpoint::RULE,
     &callbacks::RULE,
     &drift::RULE,
-    &memory::RULE,
     &discarded::RULE,
     &batch::RULE,
     &precision::TF32,
@@ -59,7 +57,6 @@ pub(super) const RULES: &[&Rule] = &[
     &eager::TF_FUNCTION,
     &eager::RUN_EAGERLY,
     &keras_compile::STEPS_PER_EXECUTION,
-    &keras_compile::JIT_COMPILE,
     &tf_data::CACHE,
     &tf_data::PARALLEL_MAP,
     &tf_data::PREFETCH,
