@@ -173,9 +173,9 @@ fn a_command_in_a_folder_of_the_tree_runs_in_that_folder_of_the_revision() {
 fn what_cannot_be_run_in_turns_says_why_and_what_to_type() {
     let folder = repository(WORK);
     let compare = |words: &str| compare(folder.path(), words);
-    insta::assert_snapshot!(refused(&compare("--base mian -- sh run.sh")), @r"
-    error: could not compare with `mian`
-      because: git knows no revision `mian`
+    insta::assert_snapshot!(refused(&compare("--base nowhere -- sh run.sh")), @r"
+    error: could not compare with `nowhere`
+      because: git knows no revision `nowhere`
       hint: `git branch --all` lists branches; a shallow checkout needs `git fetch
         --unshallow`
     ");

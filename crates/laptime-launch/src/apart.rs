@@ -1,10 +1,9 @@
 //! A command in a session of its own, within a time limit: nothing of it reaches the terminal, and nothing of
 //! it outlives its end.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,8 @@ use laptime_store::clear_rings_of;
 use crate::child::{Change, Child, Ended};
 use crate::child_usage::ChildUsage;
 use crate::environment;
-use crate::hooks::{Attach, Hooks};
+use crate::hooks::Hooks;
+use crate::job::Job;
 use crate::session;
 use crate::signals::{Blocked, Signal};
 use crate::supervisor::Supervisor;
@@ -33,17 +33,6 @@ pub struct Apart<'a> {
     pub signals: &'a Blocked,
     /// Who ends the command should this process be killed.
     pub watcher: Option<&'a Watcher>,
-}
-
-/// A command that is run apart.
-#[derive(Clone, Debug, Default)]
-pub struct Job {
-    /// Its words.
-    pub words: Vec<OsString>,
-    /// The folder it runs in, where that is not this process'.
-    pub folder: Option<PathBuf>,
-    /// What is attached to its Pythons.
-    pub attach: Attach,
 }
 
 /// How a command that was started ended.

@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use laptime_core::Status;
 use laptime_core::proc::ProcessStat;
 
-use crate::apart::Job;
 use crate::child_usage::ChildUsage;
+use crate::job::Job;
 use crate::signals::{self, Blocked, Inherited, Signal};
 use crate::watcher::{Watcher, announce};
 

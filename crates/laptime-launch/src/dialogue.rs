@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::apart::Job;
 use crate::child::{Change, Child, Ended};
+use crate::job::Job;
 use crate::session;
 use crate::signals::{Blocked, Signal};
 use crate::watcher::Watcher;

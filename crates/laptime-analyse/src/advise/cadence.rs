@@ -7,8 +7,9 @@ use super::evidence::Evidence;
 
 /// Done so much less often that what is left of it costs at most this share of the rest.
 const LEFT: f64 = 0.05;
-/// How far a prediction may be off in times of its own: what is left out also left caches cold.
-const UNCERTAIN: f64 = 0.08;
+/// How far a prediction may be off, below and above: what is left out also slowed the steps after it, whose caches it
+/// left cold and beside which the disk still wrote.
+const UNCERTAIN: (f64, f64) = (0.08, 0.2);
 /// Round numbers by which something is done less often.
 const LESS_OFTEN: [f64; 9] = [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 5_000.0];
 
@@ -28,7 +29,8 @@ pub(super) struct Cadence {
 impl Cadence {
     /// The same for something that should be done so many times less often.
     pub(super) fn by(evidence: &Evidence<'_>, spent: f64, times: u64, less_often: f64) -> Self {
-        let speedup = Speedup::around(evidence.without(spent * (1.0 - 1.0 / less_often)), UNCERTAIN);
+        let gain = evidence.without(spent * (1.0 - 1.0 / less_often));
+        let speedup = Speedup::predicted((gain / (1.0 + UNCERTAIN.0)).max(1.0), gain * (1.0 + UNCERTAIN.1));
         Self { less_often, speedup, ..Self::of(evidence, spent, times) }
     }
 
@@ -41,8 +43,8 @@ impl Cadence {
         let enough = LESS_OFTEN.into_iter().find(|factor| spent / factor <= LEFT * rest);
         let less_often = enough.unwrap_or(LESS_OFTEN[LESS_OFTEN.len() - 1]);
         let speedup = Speedup::predicted(
-            (training.seconds / (rest + spent / less_often) / (1.0 + UNCERTAIN)).max(1.0),
-            training.seconds / rest * (1.0 + UNCERTAIN),
+            (training.seconds / (rest + spent / less_often) / (1.0 + UNCERTAIN.0)).max(1.0),
+            training.seconds / rest * (1.0 + UNCERTAIN.1),
         );
         Self { every, each_s: spent / times_seen.max(1.0), less_often, speedup }
     }

@@ -11,9 +11,9 @@ mod gpu;
 mod hot;
 pub mod loader_search;
 mod machine;
-#[cfg(test)]
-mod made;
 mod pipeline;
+#[cfg(test)]
+mod planted;
 mod quiet;
 mod rule;
 #[cfg(test)]

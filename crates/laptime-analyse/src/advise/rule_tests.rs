@@ -2,7 +2,7 @@
 
 use laptime_core::{FitFacts, StageId};
 
-use super::made::{advised, computing, holds, item, loading, made, waiting, workers};
+use super::planted::{advised, computing, holds, item, loading, made, waiting, workers};
 use crate::compare::ComparedRun;
 use crate::report::{EpochSummary, LedgerRow, LoadingSummary, WorkerSummary};
 
@@ -131,7 +131,7 @@ fn bursts_of_two_workers(run: &mut ComparedRun) -> &ComparedRun {
 fn garbage_collection_is_gone_when_it_is_off() {
     let collected = (StageId::GARBAGE_COLLECTION, 20.0);
     let run = made(workers(0), |_| computing(40.0).into_iter().chain([collected]).collect());
-    let found = item(&run, "garbage").expect("a third");
+    let found = item(&run, "garbage_collection").expect("a third");
     assert_eq!(found.injects.as_deref(), Some("gc=off"));
     assert!(holds(&found, 1.5), "{:?}", found.speedup);
 }

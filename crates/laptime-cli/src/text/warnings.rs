@@ -59,6 +59,10 @@ fn trouble_text(trouble: &Trouble) -> String {
             shown(needed)
         ),
         Trouble::NothingToRecord { because } => shown(because),
+        // What `laptime run --change` asks for goes by the name `change num_workers=4`.
+        Trouble::HookOff { hook, because } if hook.starts_with("change ") => {
+            format!("the {} was not made: {}", shown(hook), shown(because))
+        }
         Trouble::HookOff { hook, because } => {
             format!("the hook of {} is off ({}); what it records is missing", shown(hook), shown(because))
         }
@@ -124,6 +128,12 @@ mod tests {
                     because: "no such name".to_owned(),
                 },
             },
+            Warning::Trouble {
+                trouble: Trouble::HookOff {
+                    hook: "change pin_memory=1".to_owned(),
+                    because: "no GPU".to_owned(),
+                },
+            },
             Warning::Trouble { trouble: Trouble::ThreadsNotRecorded { threads: 2 } },
             Warning::Trouble { trouble: Trouble::DamagedLog { file: "0.log".to_owned(), bytes: 4096 } },
         ];
@@ -139,6 +149,7 @@ mod tests {
         the stages of the script were not recorded: python3.10 is older than 3.11; run the script with Python 3.11 or newer
         the script's own laptime in /env/laptime was not used: its log is version 1, and version 2 is read here
         the hook of torch.save is off (no such name); what it records is missing
+        the change pin_memory=1 was not made: no GPU
         2 threads were not recorded because all lanes were taken; their stages are missing
         4.0 KiB of 0.log could not be read; what was recorded there is missing
         ");

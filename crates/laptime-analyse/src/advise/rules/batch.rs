@@ -63,7 +63,8 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
         because,
         change: format!("batch_size={larger}; it is another training: raise the learning rate with it"),
         speedup,
-        injects: injected("batch_size", larger),
+        // Keras' batches come in many forms.
+        injects: if evidence.is_of("torch") { injected("batch_size", larger) } else { Vec::new() },
     })
 }
 

@@ -53,7 +53,7 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{
+    use super::super::scripted::{
         FORWARD, MS, advice, advises, because, busy_gpu, gains, on_cpu, on_gpu, waiting_gpu, with,
     };
 
@@ -63,7 +63,7 @@ mod tests {
     fn launches_that_a_gpu_waits_for_get_a_compiled_model() {
         let run = with(waiting_gpu(), &EAGER);
         assert!(because(&run, "compile").starts_with("the GPU waits for the host's launches"));
-        assert!(advices_typical(&run));
+        assert!(is_typical(&run));
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
         assert!(!advises(&run, "compile"), "{:?}", gains(&run));
     }
 
-    fn advices_typical(run: &crate::compare::ComparedRun) -> bool {
+    fn is_typical(run: &crate::compare::ComparedRun) -> bool {
         advice(run).items.iter().all(|item| item.speedup.typical)
     }
 }

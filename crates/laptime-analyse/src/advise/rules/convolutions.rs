@@ -79,7 +79,7 @@ fn computed_on<'a>(evidence: &'a Evidence<'a>) -> Option<(Gpu<'a>, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{advice, advises, because, busy_gpu, gains, waiting_gpu, with};
+    use super::super::scripted::{advice, advises, because, busy_gpu, gains, waiting_gpu, with};
 
     const PICTURES: [(&str, &str); 4] = [
         ("torch.convolutions", "53"),

@@ -52,7 +52,7 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{FORWARD, MS, advice, advises, because, changed, gains, on_gpu};
+    use super::super::scripted::{FORWARD, MS, advice, advises, because, changed, gains, on_gpu};
 
     use crate::compare::ComparedRun;
 

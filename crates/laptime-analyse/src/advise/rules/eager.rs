@@ -75,7 +75,7 @@ fn by_compiling(evidence: &Evidence<'_>) -> Speedup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{
+    use super::super::scripted::{
         BACKWARD, DATA_WAIT, FORWARD, MS, OPTIMIZER, advice, advises, because, changed, gains, on_cpu, with,
     };
 

@@ -7,7 +7,9 @@ use super::super::pipeline::Pipeline;
 /// A function that was never made fast is made this many times cheaper, or more.
 const CHEAPER: f64 = 10.0;
 /// How far the prediction may be off besides.
-const UNCERTAIN: f64 = 0.08;
+const UNCERTAIN: f64 = 0.15;
+/// A prediction is at most 25 % wide to either side.
+const WIDEST: f64 = 1.56;
 
 /// What a training gains when a share of its loading is made much cheaper; `None` where loading was not timed.
 pub(super) fn gain_without(evidence: &Evidence<'_>, share: f64) -> Option<Speedup> {
@@ -16,5 +18,6 @@ pub(super) fn gain_without(evidence: &Evidence<'_>, share: f64) -> Option<Speedu
     let step_s = |left: f64| pipeline.with_loading(left.clamp(0.01, 1.0)).step_s(workers, true);
     let (now, cheaper, free) =
         (step_s(1.0), step_s(1.0 - share * (1.0 - 1.0 / CHEAPER)), step_s(1.0 - share));
-    Some(Speedup::predicted((now / cheaper / (1.0 + UNCERTAIN)).max(1.0), now / free * (1.0 + UNCERTAIN)))
+    let low = (now / cheaper / (1.0 + UNCERTAIN)).max(1.0);
+    Some(Speedup::predicted(low, (now / free * (1.0 + UNCERTAIN)).min(low * WIDEST)))
 }

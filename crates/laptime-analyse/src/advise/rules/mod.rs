@@ -11,15 +11,15 @@ mod discarded;
 mod drift;
 mod eager;
 mod evaluation;
-mod garbage;
+mod garbage_collection;
 mod keras_compile;
 mod loading_part;
-#[cfg(test)]
-mod made;
 mod optimizer;
 mod persistent;
 mod precision;
 mod prefetch;
+#[cfg(test)]
+mod scripted;
 mod small_model;
 mod synchronize;
 mod tf_data;
@@ -38,7 +38,7 @@ pub(super) const RULES: &[&Rule] = &[
     &collate::RULE,
     &copies::RULE,
     &threads::RULE,
-    &garbage::RULE,
+    &garbage_collection::RULE,
     &synchronize::RULE,
     &evaluation::RULE,
     &checkpoint::RULE,

@@ -126,7 +126,7 @@ fn on_cpu(evidence: &Evidence<'_>, kind: &str, share: f64) -> Speedup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{
+    use super::super::scripted::{
         FORWARD, MS, OPTIMIZER, advice, advises, because, changed, gains, on_cpu, with,
     };
 

@@ -114,7 +114,7 @@ fn unknown(evidence: &Evidence<'_>) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{
+    use super::super::scripted::{
         FORWARD, MS, advice, advises, because, busy_gpu, changed, gains, on_cpu, waiting_gpu, with,
     };
 

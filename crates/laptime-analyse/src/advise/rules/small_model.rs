@@ -51,7 +51,7 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{advises, busy_gpu, changed, gains, waiting_gpu, with};
+    use super::super::scripted::{advises, busy_gpu, changed, gains, waiting_gpu, with};
 
     fn small(parameters: u64) -> crate::compare::ComparedRun {
         changed(with(waiting_gpu(), &[("torch.convolutions", "0"), ("torch.compiled", "yes")]), |report| {

@@ -60,7 +60,7 @@ fn place(evidence: &Evidence<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{FORWARD, MS, advice, advises, because, busy_gpu, gains, on_gpu};
+    use super::super::scripted::{FORWARD, MS, advice, advises, because, busy_gpu, gains, on_gpu};
 
     use laptime_core::StageId;
 

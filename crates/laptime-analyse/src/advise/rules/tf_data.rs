@@ -117,7 +117,7 @@ impl<'a> Pipeline<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{DATA_WAIT, FORWARD, MS, advice, changed, gains, on_cpu, with};
+    use super::super::scripted::{DATA_WAIT, FORWARD, MS, advice, changed, gains, on_cpu, with};
 
     fn waiting(percent: u64, data: &str) -> crate::compare::ComparedRun {
         let run = on_cpu("keras", &[(DATA_WAIT, percent * MS / 5), (FORWARD, (100 - percent) * MS / 5)]);

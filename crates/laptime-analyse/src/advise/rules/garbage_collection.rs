@@ -7,7 +7,7 @@ use super::super::evidence::Evidence;
 use super::super::injected;
 use super::super::rule::{Advised, Outcome, Rule};
 
-pub(super) const RULE: Rule = Rule { id: "garbage", subject: "garbage collection", look };
+pub(super) const RULE: Rule = Rule { id: "garbage_collection", subject: "garbage collection", look };
 
 /// How far the prediction may be off: at least by noise; at most by the collections of the youngest objects, which are
 /// not on record, and by caches that collections leave cold, as a part of those that are.
