@@ -218,11 +218,3 @@ fn a_tiny_batch_of_a_small_model_is_overhead() {
     let usual = made(FitFacts { batch: Some(64), ..FitFacts::default() }, |_| computing(1.0));
     assert!(item(&usual, "batch").is_none());
 }
-
-#[test]
-fn discarded_gradients_are_time_that_no_update_uses() {
-    let discarding = FitFacts { discarded_gradients: Some(150), updates: Some(50), ..FitFacts::default() };
-    let run = made(discarding, |_| vec![(StageId::FORWARD, 10.0), (StageId::BACKWARD, 20.0)]);
-    let found = item(&run, "discarded_gradients").expect("three of four");
-    assert!(holds(&found, 4.0), "{:?}", found.speedup);
-}

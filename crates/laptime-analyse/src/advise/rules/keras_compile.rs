@@ -53,7 +53,7 @@ fn is_compiled_keras(evidence: &Evidence<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scripted::{FORWARD, MS, advice, advises, changed, gains, on_cpu, with};
+    use super::super::scripted::{FORWARD, MS, advice, changed, gains, on_cpu, with};
 
     fn steps_of(ticks: u64) -> crate::compare::ComparedRun {
         let single =

@@ -7,7 +7,6 @@ mod collate;
 mod compile;
 mod convolutions;
 mod copies;
-mod discarded;
 mod drift;
 mod eager;
 mod evaluation;
@@ -44,7 +43,6 @@ pub(super) const RULES: &[&Rule] = &[
     &checkpoint::RULE,
     &callbacks::RULE,
     &drift::RULE,
-    &discarded::RULE,
     &batch::RULE,
     &precision::TF32,
     &precision::AUTOCAST,
