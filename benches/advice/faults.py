@@ -45,6 +45,9 @@ FAULTS = [
     Fault("checkpoint_every_step", ("checkpoint",)),
     Fault("garbage_collection", ("garbage_collection",)),
     Fault("tiny_batch", ("batch",)),
+    Fault("late_shards", ("prefetch",)),
+    Fault("workers_start_anew", ("persistent_workers",)),
+    Fault("histograms_every_batch", ("callbacks",)),
 ]
 HEALTHY_NAMES = ["cnn_with_worker", "mlp_in_memory", "keras_fit"]
 

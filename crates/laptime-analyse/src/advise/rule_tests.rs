@@ -4,7 +4,7 @@ use laptime_core::{FitFacts, StageId};
 
 use super::planted::{advised, computing, holds, item, loading, made, waiting, workers};
 use crate::compare::ComparedRun;
-use crate::report::{EpochSummary, Finding, LoadingSummary};
+use crate::report::{EpochSummary, LedgerRow, LoadingSummary, WorkerSummary};
 
 fn torch_setting(run: &mut ComparedRun, name: &str, value: &str) {
     run.report.fits[0].settings.insert(name.to_owned(), value.to_owned());
@@ -91,6 +91,40 @@ fn workers_that_start_anew_each_epoch_are_to_be_kept() {
     assert!(holds(&found, 810.0 / 520.0), "{:?}", found.speedup);
     torch_setting(&mut run, "torch.persistent_workers", "yes");
     assert!(item(&run, "persistent_workers").is_none());
+}
+
+#[test]
+fn waits_for_workers_that_start_anew_are_nothing_to_load_ahead_for() {
+    let mut run = made(workers(2), |step| waiting(if step % 50 == 0 { 300.0 } else { 0.2 }, 10.0));
+    let bursts = bursts_of_two_workers(&mut run);
+    assert!(item(bursts, "prefetch").is_none(), "{:?}", item(bursts, "prefetch"));
+    let mut run = made(workers(2), |step| waiting(if step % 10 == 5 { 60.0 } else { 0.2 }, 10.0));
+    let found = item(bursts_of_two_workers(&mut run), "prefetch").expect("single batches are late");
+    assert!(holds(&found, 16.2 / 10.2) && !holds(&found, 1.1), "{:?}", found.speedup);
+}
+
+/// Two workers that load most batches in 1 ms and some in 60 ms.
+fn bursts_of_two_workers(run: &mut ComparedRun) -> &ComparedRun {
+    run.passes.worker_loading = loading(1.0, 6.0, 1.0);
+    let fetch = LedgerRow {
+        stage: "fetch".to_owned(),
+        seconds: 1.2,
+        share: 0.5,
+        count: 200,
+        mean_s: Some(0.006),
+        p50_s: Some(0.001),
+        p95_s: Some(0.06),
+    };
+    run.report.workers = Some(vec![WorkerSummary { index: 0, wall_s: 2.4, ledger: vec![fetch] }]);
+    run.report.loading = Some(LoadingSummary {
+        workers: 2,
+        batches: 200,
+        fetch_s: 0.006,
+        dataset_s: 0.006,
+        transform_s: None,
+        collate_s: 0.001,
+    });
+    run
 }
 
 #[test]
@@ -183,21 +217,4 @@ fn a_tiny_batch_of_a_small_model_is_overhead() {
     assert!(advised(&long).unknown.iter().any(|(subject, _)| *subject == "batch size"));
     let usual = made(FitFacts { batch: Some(64), ..FitFacts::default() }, |_| computing(1.0));
     assert!(item(&usual, "batch").is_none());
-}
-
-#[test]
-fn discarded_gradients_are_time_that_no_update_uses() {
-    let discarding = FitFacts { discarded_gradients: Some(150), updates: Some(50), ..FitFacts::default() };
-    let run = made(discarding, |_| vec![(StageId::FORWARD, 10.0), (StageId::BACKWARD, 20.0)]);
-    let found = item(&run, "discarded_gradients").expect("three of four");
-    assert!(holds(&found, 4.0), "{:?}", found.speedup);
-}
-
-#[test]
-fn memory_is_fine_unless_the_run_was_swapping() {
-    let mut run = made(workers(0), |_| computing(40.0));
-    run.report.memory.peak_rss_bytes = Some(1 << 30);
-    assert!(advised(&run).fine.contains(&"memory"));
-    run.report.findings.push(Finding::new("swapping", "memory ran short"));
-    assert!(item(&run, "memory").is_some_and(|item| item.speedup.typical));
 }

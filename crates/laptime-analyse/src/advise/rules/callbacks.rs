@@ -25,7 +25,10 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     let (title, change) = match longest {
         "callbacks" => (
             "call callbacks less often".to_owned(),
-            "leave out callbacks that work at every batch, or let them work at one of ten".to_owned(),
+            format!(
+                "leave out callbacks that work at every batch, or let them work at one of {:.0}",
+                cadence.less_often
+            ),
         ),
         stage => (
             format!("log {:.0} times less often", cadence.less_often),

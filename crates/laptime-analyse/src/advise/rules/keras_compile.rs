@@ -1,17 +1,15 @@
-//! How Keras compiles: several short steps in one call, and XLA on a GPU.
+//! How Keras compiles: several short steps in one call.
 
 use laptime_core::units::duration;
 
 use super::super::document::Speedup;
 use super::super::evidence::Evidence;
-use super::super::gpu::is_on_gpu;
 use super::super::injected;
 use super::super::quiet::quiet_step_s;
 use super::super::rule::{Advised, Outcome, Rule};
 
 pub(super) const STEPS_PER_EXECUTION: Rule =
     Rule { id: "steps_per_execution", subject: "steps_per_execution", look: look_at_calls };
-pub(super) const JIT_COMPILE: Rule = Rule { id: "jit_compile", subject: "jit_compile", look: look_at_jit };
 
 /// Steps that one call makes.
 const STEPS: u64 = 20;
@@ -23,8 +21,6 @@ const SHORT: f64 = 4e-3;
 const CALL_S: (f64, f64) = (0.4e-3, 1.2e-3);
 /// The least that is left of a step.
 const LEAST_LEFT: f64 = 0.3;
-/// What XLA makes of a step on a GPU.
-const BY_XLA: (f64, f64) = (1.0, 1.4);
 
 fn look_at_calls(evidence: &Evidence<'_>) -> Outcome {
     if !is_compiled_keras(evidence) {
@@ -48,22 +44,6 @@ fn look_at_calls(evidence: &Evidence<'_>) -> Outcome {
     })
 }
 
-fn look_at_jit(evidence: &Evidence<'_>) -> Outcome {
-    if !is_compiled_keras(evidence) || !is_on_gpu(evidence) {
-        return Outcome::DoesNotApply;
-    }
-    if evidence.setting("keras.jit_compile") != Some("off") {
-        return Outcome::Fine;
-    }
-    Outcome::advice(Advised {
-        title: "compile the step with XLA".to_owned(),
-        because: "the step is compiled without XLA, operation by operation".to_owned(),
-        change: "model.compile(…, jit_compile=True)".to_owned(),
-        speedup: Speedup::typical(BY_XLA.0, BY_XLA.1),
-        injects: injected("jit_compile", 1),
-    })
-}
-
 /// A fit of Keras on TensorFlow that says how it is compiled.
 fn is_compiled_keras(evidence: &Evidence<'_>) -> bool {
     evidence.setting("backend") == Some("tensorflow")
@@ -73,7 +53,7 @@ fn is_compiled_keras(evidence: &Evidence<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scripted::{FORWARD, MS, advice, advises, changed, gains, on_cpu, with};
+    use super::super::scripted::{FORWARD, MS, advice, changed, gains, on_cpu, with};
 
     fn steps_of(ticks: u64) -> crate::compare::ComparedRun {
         let single =
@@ -95,12 +75,5 @@ mod tests {
         for run in [steps_of(20 * MS), several] {
             assert!(advice(&run).items.is_empty() && advice(&run).fine.contains(&"steps_per_execution"));
         }
-    }
-
-    #[test]
-    fn a_gpu_gets_xla_unless_it_has_it() {
-        let on_gpu = changed(steps_of(20 * MS), |report| report.fits[0].device = Some("gpu:0".to_owned()));
-        assert!(advises(&on_gpu, "jit_compile") && !advises(&steps_of(20 * MS), "jit_compile"));
-        assert!(!advises(&with(on_gpu, &[("keras.jit_compile", "on")]), "jit_compile"));
     }
 }

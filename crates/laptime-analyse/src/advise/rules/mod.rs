@@ -7,14 +7,12 @@ mod collate;
 mod compile;
 mod convolutions;
 mod copies;
-mod discarded;
 mod drift;
 mod eager;
 mod evaluation;
 mod garbage_collection;
 mod keras_compile;
 mod loading_part;
-mod memory;
 mod optimizer;
 mod persistent;
 mod precision;
@@ -45,8 +43,6 @@ pub(super) const RULES: &[&Rule] = &[
     &checkpoint::RULE,
     &callbacks::RULE,
     &drift::RULE,
-    &memory::RULE,
-    &discarded::RULE,
     &batch::RULE,
     &precision::TF32,
     &precision::AUTOCAST,
@@ -59,7 +55,6 @@ pub(super) const RULES: &[&Rule] = &[
     &eager::TF_FUNCTION,
     &eager::RUN_EAGERLY,
     &keras_compile::STEPS_PER_EXECUTION,
-    &keras_compile::JIT_COMPILE,
     &tf_data::CACHE,
     &tf_data::PARALLEL_MAP,
     &tf_data::PREFETCH,

@@ -6,10 +6,13 @@ use super::super::document::Speedup;
 use super::super::evidence::Evidence;
 use super::super::injected;
 use super::super::rule::{Advised, Outcome, Rule};
+use crate::report::EpochSummary;
 use crate::statistics::mean;
 
 pub(super) const RULE: Rule = Rule { id: "persistent_workers", subject: "first batch of each epoch", look };
 
+/// What a step counts as its wait for a batch.
+const WAITS: [&str; 2] = ["data_wait", "prepare"];
 /// How far the prediction may be off.
 const UNCERTAIN: f64 = 0.1;
 
@@ -43,13 +46,20 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
 }
 
 /// The mean wait for the first batch of the epochs after the first, and that for the other batches, seconds.
-fn waits(evidence: &Evidence<'_>) -> Option<(f64, f64)> {
+///
+/// The first is what is left of an epoch's waits beside those of its other steps: to start workers, to load a batch and
+/// to end workers, of which a step has only a part.
+pub(super) fn waits(evidence: &Evidence<'_>) -> Option<(f64, f64)> {
     let steps = evidence.run.single_steps(evidence.fit.index)?;
-    let laps = evidence.report.epochs.iter().filter(|lap| lap.fit == evidence.fit.index && lap.index > 0);
-    let begins: Vec<usize> = laps.map(|lap| lap.first_step as usize).collect();
+    let is_later = |lap: &&EpochSummary| lap.fit == evidence.fit.index && lap.index > 0 && lap.count == 1;
     let (mut first, mut later) = (Vec::new(), Vec::new());
-    for (at, (_, wait, _)) in steps.iter().enumerate() {
-        if begins.contains(&at) { first.push(*wait) } else { later.push(*wait) }
+    for lap in evidence.report.epochs.iter().filter(is_later) {
+        let begin = lap.first_step as usize;
+        let others = steps.get(begin + 1..begin + lap.steps as usize)?;
+        let others: Vec<f64> = others.iter().map(|(_, wait, _)| *wait).collect();
+        let waited: f64 = WAITS.iter().filter_map(|stage| lap.stages.get(*stage)).sum();
+        first.push(waited - others.iter().sum::<f64>());
+        later.extend(others);
     }
     mean(&first).zip(mean(&later))
 }

@@ -6,6 +6,7 @@ use super::super::document::Speedup;
 use super::super::evidence::Evidence;
 use super::super::injected;
 use super::super::rule::{Advised, Outcome, Rule};
+use super::persistent::waits;
 use super::workers::LATE;
 
 pub(super) const RULE: Rule = Rule { id: "prefetch", subject: "prefetch", look };
@@ -26,14 +27,16 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     let (Some(loading), Some(timed)) = (evidence.report.loading, evidence.run.passes.worker_loading) else {
         return Outcome::DoesNotApply;
     };
-    let late = evidence.training.share("data_wait");
+    // Waits for workers that start are longer than anything they could load ahead.
+    let all = evidence.training.stage_s("data_wait");
+    let spent = waits(evidence).map_or(all, |(_, later)| all.min(later * evidence.training.steps as f64));
+    let late = spent / evidence.training.seconds;
     let ahead = evidence.setting("torch.prefetch_factor").and_then(|value| value.parse().ok()).unwrap_or(2);
     let busy = (loading.fetch_s + loading.collate_s).max(timed.seconds)
         / (evidence.training.step_s() * workers as f64);
     if late < LATE || busy > BUSY || ahead >= AHEAD || !in_bursts(evidence) {
         return Outcome::Fine;
     }
-    let spent = evidence.training.stage_s("data_wait");
     Outcome::advice(Advised {
         title: format!("load {AHEAD} batches ahead per worker"),
         because: format!(
