@@ -23,7 +23,7 @@ const STEADY: f64 = 0.6;
 const OF_THE_REST: f64 = 0.5;
 /// How far the stage's time at the begin may be off, as a part of that in the first lap; and the whole prediction.
 const BEGIN_OFF: f64 = 0.3;
-const UNCERTAIN: f64 = 0.12;
+const UNCERTAIN: f64 = 0.15;
 /// Memory that grows with the steps is worth a word from this on, bytes.
 const MUCH_MEMORY: u64 = 16 << 20;
 
