@@ -1,7 +1,7 @@
 //! `laptime compare`: whether the runs of one side are faster than those of another.
 
-mod base;
 mod revision;
+mod revision_trial;
 
 use laptime_analyse::compare::{Cause, ComparedRun, Comparison, compare, compare_machines};
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, salvage_rings};
@@ -23,7 +23,7 @@ const REFERENCE: &str = "laptime";
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Ending, Failure> {
     match args.compared()? {
         Compared::Kept(a, b) => kept(args, (a, b), screen),
-        Compared::Base(revision, command) => base::run(args, revision, &command, screen),
+        Compared::Base(revision, command) => revision_trial::run(args, revision, &command, screen),
     }
 }
 
