@@ -1,6 +1,6 @@
 """Loading: what a batch takes to load, wherever it is loaded, and how much of that is computing.
 
-Every eighth batch is timed. Whether loading computes or waits decides how many workers are worth their CPUs.
+Every 32nd batch is timed, and one at the begin of each pass. Whether loading computes or waits decides how many workers are worth their CPUs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from .. import _guard, _native
 
 # Two looks at a thread's counters take about 10 µs.
-_EVERY = 8
+_EVERY = 32
 # The first batch of a pass pays for cold caches.
 _FIRST = 1
 
