@@ -100,6 +100,7 @@ bench: $(PYTHON_STAMP)
 	cargo run --release --locked -p laptime-benches -- planted
 	cargo run --release --locked -p laptime-benches -- rows
 	cargo run --release --locked -p laptime-benches -- scan
+	cargo run --release --locked -p laptime-benches -- simulation
 	cargo run --release --locked -p laptime-benches -- sweep
 	cargo run --release --locked -p laptime-benches -- frameworks
 	$(VENV)/bin/python benches/python/overhead.py

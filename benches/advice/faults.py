@@ -48,6 +48,7 @@ FAULTS = [
     Fault("late_shards", ("prefetch",)),
     Fault("workers_start_anew", ("persistent_workers",)),
     Fault("histograms_every_batch", ("callbacks",)),
+    Fault("padded_batches", ("padding",)),
 ]
 HEALTHY_NAMES = ["cnn_with_worker", "mlp_in_memory", "keras_fit"]
 

@@ -1,9 +1,10 @@
 """What public training scripts gain by nothing but what `laptime advise` proved on them.
 
-For each script of `public.json`: records it, asks for advice, proves the first items that laptime can inject,
-then runs it in turns as it is and with all proved gains together, and compares.
+For each script of `public.json`: records it, asks for advice, proves the first items that laptime can inject or
+that `edits` has as a person would make them, then runs it in turns as it is and with all proved gains together,
+and compares.
 
-    python benches/advice/public.py --cases DIR [--only NAME ...] [--pairs N] [--plain]
+    python benches/advice/public.py --cases DIR [--only NAME ...] [--pairs N] [--plain] [--gpu]
         [--laptime PATH]
 
 DIR has a folder for each script, with its source and its data, and `launch.py` (see README.md).
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import shutil
 import statistics
 import sys
@@ -25,10 +27,11 @@ from command import CommandError, Document, Laptime, installed, range_text
 
 HERE = Path(__file__).resolve().parent
 PROVED_ITEMS = 3  # of each script, by rank
-LEAST_PAIRS = 4
+LEAST_PAIRS = 3
 
-# What a script would find on a machine without a GPU or a screen; threads stay as the frameworks set them.
-ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg", "TF_CPP_MIN_LOG_LEVEL": "3"}
+# What a script would find on a machine without a screen; threads stay as the frameworks set them.
+ENVIRONMENT = {"MPLBACKEND": "Agg", "TF_CPP_MIN_LOG_LEVEL": "3"}
+NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
 
 
 @dataclass
@@ -38,6 +41,24 @@ class Script:
     name: str
     command: list[str]
     laptime: Laptime
+    edits: dict[
+        str, list[tuple[str, str]]
+    ]  # by item: texts of the script, and what stands for them
+
+    def edited(self, items: list[str]) -> list[str]:
+        """The command of a copy of the script in which these items are followed."""
+        if not items:
+            return self.command
+        # The last file: one before it starts the script.
+        script = [word for word in self.command if (self.laptime.cwd / word).is_file()][-1]
+        text = (self.laptime.cwd / script).read_text()
+        for before, after in [edit for item in items for edit in self.edits[item]]:
+            if before not in text:
+                raise SystemExit(f"{self.name}: no {before!r} to edit in {script}")
+            text = text.replace(before, after)
+        copy = Path(script).with_name(f"{'_'.join(items)}_{Path(script).name}")
+        (self.laptime.cwd / copy).write_text(text)
+        return [str(copy) if word == script else word for word in self.command]
 
 
 @dataclass
@@ -48,6 +69,7 @@ class Outcome:
     items: list[str] = field(default_factory=list)
     proved: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
+    edited: list[str] = field(default_factory=list)
     compared: Document | None = None
 
     def speedup(self) -> float:
@@ -67,40 +89,67 @@ def same_loss(compared: Document) -> bool:
     return bool(compared["same_training"])
 
 
-def lay_out(case: Document, cases: Path, scratch: Path, path: str) -> Script:
+def lay_out(case: Document, cases: Path, scratch: Path, path: str, gpu: bool) -> Script:
     """Copies a prepared case, so that what the script writes leaves the original as it was."""
     folder = scratch / case["name"]
     shutil.copytree(cases / case["name"], folder, symlinks=True)
     cwd = folder / case.get("folder", Path(case["path"]).parent)
-    words = [word.replace("{cases}", str(cases)) for word in case["command"]]
+    words = [
+        word.replace("{cases}", str(cases)) for word in case["gpu_command" if gpu else "command"]
+    ]
     environment = {
         name: value.replace("{cases}", str(cases))
         for name, value in case.get("environment", {}).items()
     }
     command = [sys.executable if word == "python" else word for word in words]
-    laptime = Laptime(path, scratch / "runs", cwd, {**ENVIRONMENT, **environment})
-    return Script(case["name"], command, laptime)
+    laptime = Laptime(
+        path, scratch / "runs", cwd, ENVIRONMENT | ({} if gpu else NO_GPU) | environment
+    )
+    return Script(case["name"], command, laptime, case.get("edits", {}))
 
 
 def prove_items(script: Script, outcome: Outcome, pairs: int) -> None:
-    """Proves the first items that can be injected; those with a sure gain become changes."""
+    """Proves the first items that can be followed; those with a sure gain become changes."""
     items = script.laptime.advise(script.name)["items"]
     outcome.items = [item["id"] for item in items]
-    for item in [item for item in items if item["injects"]][:PROVED_ITEMS]:
-        options = ["--pairs", str(pairs)]
-        compared = script.laptime.prove(script.name, item["number"], script.command, options)
-        measured = compared["proof"]["measured"]
-        if measured["low"] > 1.0 and same_loss(compared):
-            outcome.changes.append(item["injects"])
-            outcome.proved.append(f"{item['injects']} {measured['mean']:.2f}×")
+    followed = [item for item in items if item["injects"] or item["id"] in script.edits]
+    for item in followed[:PROVED_ITEMS]:
+        try:
+            prove_item(script, outcome, item, pairs)
+        except CommandError as error:
+            print(f"  {script.name}: {item['id']} not proved: {error}", flush=True)
 
 
-def compare_together(script: Script, changes: list[str], pairs: int) -> Document:
+def prove_item(script: Script, outcome: Outcome, item: Document, pairs: int) -> None:
+    """Proves one item, and keeps it where it surely gains and trains the same."""
+    options = ["--pairs", str(pairs)]
+    if not item["injects"]:
+        options += ["--changed", shlex.join(script.edited([item["id"]]))]
+    compared = script.laptime.prove(script.name, item["number"], script.command, options)
+    measured = compared["proof"]["measured"]
+    what = item["injects"] or item["id"]
+    is_proved = measured["low"] > 1.0 and same_loss(compared)
+    if is_proved:
+        outcome.proved.append(f"{what} {measured['mean']:.2f}×")
+        if item["injects"]:
+            outcome.changes += item["injects"].split(",")
+        else:
+            outcome.edited.append(item["id"])
+    print(
+        f"  {script.name}: {what} {measured['mean']:.2f}× "
+        f"({range_text(measured['low'], measured['high'])}), same training: "
+        f"{compared['same_training']}{'' if is_proved else ', not proved'}",
+        flush=True,
+    )
+
+
+def compare_together(script: Script, outcome: Outcome, pairs: int) -> Document:
     """The script as it is against all changes together, in turns."""
     before, after = [], []
+    changed = script.edited(outcome.edited)
     for _ in range(pairs):
         before.append(script.laptime.run(f"{script.name}-plain", script.command))
-        after.append(script.laptime.run(f"{script.name}-changed", script.command, changes))
+        after.append(script.laptime.run(f"{script.name}-changed", changed, outcome.changes))
     return script.laptime.compare(before, after)
 
 
@@ -109,8 +158,8 @@ def judge(script: Script, pairs: int) -> Outcome:
     outcome = Outcome(script.name)
     script.laptime.run(script.name, script.command)
     prove_items(script, outcome, pairs)
-    if outcome.changes:
-        outcome.compared = compare_together(script, outcome.changes, pairs)
+    if outcome.proved:
+        outcome.compared = compare_together(script, outcome, pairs)
     return outcome
 
 
@@ -152,17 +201,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=Path, required=True, help="folder of the prepared scripts")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these scripts only")
-    parser.add_argument("--pairs", type=int, default=LEAST_PAIRS, help="pairs of runs")
+    parser.add_argument("--pairs", type=int, default=4, help="pairs of runs")
     parser.add_argument("--plain", action="store_true", help="only run each once, for its time")
+    parser.add_argument("--gpu", action="store_true", help="the scripts that can use one, on a GPU")
     parser.add_argument("--laptime", help="the command to call [default: the one installed here]")
     options = parser.parse_args()
     if options.pairs < LEAST_PAIRS:
         parser.error(f"at least {LEAST_PAIRS} pairs")
     listed = json.loads((HERE / "public.json").read_text())
-    wanted = [case for case in listed if not options.only or case["name"] in options.only]
+    known = [case for case in listed if not options.gpu or "gpu_command" in case]
+    wanted = [case for case in known if not options.only or case["name"] in options.only]
     with tempfile.TemporaryDirectory() as scratch:
         cases, path = options.cases.resolve(), options.laptime or installed()
-        scripts = [lay_out(case, cases, Path(scratch), path) for case in wanted]
+        scripts = [lay_out(case, cases, Path(scratch), path, options.gpu) for case in wanted]
         if options.plain:
             for script in scripts:
                 time_plain(script)

@@ -11,6 +11,7 @@ mod memory;
 mod planted;
 mod rows;
 mod scan;
+mod simulation;
 mod sweep;
 
 const USAGE: &str = "\
@@ -29,6 +30,7 @@ usage: cargo run --release -p laptime-benches -- NAME
   planted      a sweep over a program whose law is known: does it find the law?
   rows [N]     rows of N random text files (100) from 2 % of their bytes, against the truth
   scan [N]     N small files (100,000) scanned by laptime and by du, in turns
+  simulation   what 10^6 simulated steps of a what-if take
   sweep        what a sweep adds to each of 200 trainings";
 
 fn main() -> anyhow::Result<()> {
@@ -56,6 +58,10 @@ fn main() -> anyhow::Result<()> {
         ["rows", files] => rows::run(files.parse()?),
         ["scan"] => scan::run(100_000),
         ["scan", files] => scan::run(files.parse()?),
+        ["simulation"] => {
+            simulation::run();
+            Ok(())
+        }
         ["sweep"] => sweep::run(),
         _ => anyhow::bail!("{USAGE}"),
     }

@@ -15,6 +15,8 @@ LOG_VERSION: int
 MODULE_LOSS: int
 MODULE_MODEL: int
 MODULE_SILENT: int
+REQUEST_INTERRUPTS: int
+REQUEST_TIMED: int
 UPDATE_BEGUN: int
 UPDATE_NESTED: int
 UPDATE_UNSETTLED: int
@@ -329,7 +331,7 @@ def register_torch(
     """Keeps the functions of PyTorch that every step calls, and its type of tensors."""
 
 def request(iterator: object, /) -> int:
-    """A batch is requested; says whether another pass trains, so that this may interrupt its step."""
+    """A batch is requested; says what else is wanted: `REQUEST_INTERRUPTS`, `REQUEST_TIMED` or 0."""
 
 def request_batch() -> None:
     """The next batch is requested: the step before ends, and the wait begins."""

@@ -57,8 +57,10 @@ class Training:
         "optimizers",
         "outside",
         "own_step_at",
+        "passes_begun",
         "place",
         "plan_recorded",
+        "planned_after",
         "sizes",
     )
 
@@ -86,6 +88,8 @@ class Training:
         # Whether the loader was made so long that no pass over it ends.
         self.endless = False
         self.plan_recorded = False
+        # Epochs that are passes over a loader, and how many of them came before the loop that the plan is of.
+        self.passes_begun = self.planned_after = 0
         # Where the newest update stood that is in no epoch loop, and the newest one of the script's own.
         self.outside: tuple[int, ...] = ()
         self.own_step_at: tuple[int, ...] = ()
@@ -161,8 +165,12 @@ class Training:
             self._record_plan(frame, in_epochs=False)
         elif _native.begin_pass_epoch():
             # Not needed for this epoch, but it shows later whether the same loop goes on.
+            before = self.place, self.epoch
             self.place = self._find_place(frame)
             self.epoch = _loops.epoch_now(frame, self.place) if self.place is not None else None
+            if self._is_another_loop(*before):
+                self.plan_recorded, self.planned_after = False, self.passes_begun
+            self.passes_begun += 1
             self._record_plan(frame, in_epochs=True)
         elif not _native.has_passes():
             self._follow_loop(frame)
@@ -179,10 +187,19 @@ class Training:
             if in_epochs
             else _plan.of_steps(frame, around)
         )
-        if plan is not None:
-            _native.fit_update(
-                {"epochs": plan.epochs, "steps": plan.steps, "plan_source": plan.source}
-            )
+        if plan is None:
+            return
+        epochs = None if plan.epochs is None else self.planned_after + plan.epochs
+        after = f"{self.planned_after} + " if self.planned_after and epochs else ""
+        source = _plan.with_prefix(after, plan.source)
+        _native.fit_update({"epochs": epochs, "steps": plan.steps, "plan_source": source})
+
+    def _is_another_loop(self, place: _loops.Place | None, epoch: Any) -> bool:
+        """Whether the epochs go on in another loop than before, or in the same begun once more."""
+        if place is None or self.place is None or epoch is None or self.epoch is None:
+            return False
+        is_same = place.code is self.place.code and place.loop == self.place.loop
+        return not is_same or _starts_again(epoch[1], self.epoch[1])
 
     def _register_optimizer(self, optimizer: Any, frame: FrameType | None) -> None:
         if _native.in_training() and not self._joins(optimizer, frame):

@@ -16,6 +16,8 @@ from pathlib import Path
 # What the tests themselves record, such as a decorated function that they call, is nobody's run.
 NOBODYS = tempfile.TemporaryDirectory(prefix="laptime-tests-")
 os.environ |= {"LAPTIME_DIR": NOBODYS.name, "LAPTIME_QUIET": "1"}
+# Nor do forecasts of tests belong into the record of this machine.
+os.environ["LAPTIME_DATA_DIR"] = NOBODYS.name
 
 # Whoever runs the tests in the background of a script ignores Ctrl-C, and so would the scripts under test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

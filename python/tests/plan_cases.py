@@ -581,6 +581,138 @@ def hands_out_its_variables() -> None:
     assert "i" not in kept
 
 
+# Loops that may be left before.
+
+
+def is_enough() -> bool:
+    return len(plans) > 0
+
+
+@plan(20, "at most range(20)")
+def an_early_stop() -> None:
+    for epoch in range(20):
+        for _ in loader:
+            loader_step()
+        if is_enough():
+            print(end="")
+            break
+
+
+@plan(20, "at most range(20)")
+def an_early_return() -> None:
+    for epoch in range(20):
+        epoch_step()
+        if is_enough() and epoch > 0:
+            return
+
+
+@plan(20, "at most range(20)")
+def an_early_stop_in_the_middle() -> None:
+    for epoch in range(20):
+        for _ in loader:
+            loader_step()
+            if is_enough():
+                return
+
+
+@plan(4, "at most epoch < ROUNDS")
+def a_while_loop_with_an_early_stop() -> None:
+    epoch = 0
+    while epoch < ROUNDS:
+        for _ in loader:
+            loader_step()
+        epoch += 1
+        if is_enough():
+            break
+
+
+@plan(100, "at most range(100)")
+def steps_with_an_early_stop() -> None:
+    for i in range(100):
+        step()
+        if is_enough():
+            break
+
+
+@plan(5, "range(args.epochs)")
+def an_error_is_no_early_stop() -> None:
+    for epoch in range(args.epochs):
+        for _ in loader:
+            loader_step()
+            if not is_enough():
+                raise ValueError("the loss is no number")
+
+
+@plan(5, "range(args.epochs)")
+def only_the_pass_is_cut_short() -> None:
+    for epoch in range(args.epochs):
+        for i, _ in enumerate(loader):
+            if i >= 2:
+                break
+            loader_step()
+
+
+@plan(5, "range(args.epochs)")
+def a_turn_that_goes_on_early() -> None:
+    for epoch in range(args.epochs):
+        loader_step()
+        if is_enough():
+            continue
+        with open(__file__):
+            pass
+
+
+@plan(6, "at most range(6)")
+def turns_that_were_made_before() -> None:
+    for epoch in range(6):
+        if epoch < 2:
+            continue
+        for _ in loader:
+            loader_step()
+
+
+@plan(5, "range(args.epochs)")
+def not_every_batch_is_an_update() -> None:
+    for epoch in range(args.epochs):
+        for i, _ in enumerate(loader):
+            if i % 2 == 1:
+                loader_step()
+
+
+@plan(8, "done == 8")
+def the_nearer_of_two_limits() -> None:
+    done, max_steps = 0, 50
+    while done < max_steps:
+        step()
+        done += 1
+        if done == 8:
+            break
+
+
+@plan(12, "done >= max_steps")
+def steps_that_end_an_epoch_loop() -> None:
+    done, max_steps = 0, 12
+    for epoch in range(10):
+        for _ in loader:
+            loader_step()
+            done += 1
+            if done >= max_steps:
+                break
+        if done >= max_steps:
+            break
+
+
+@plan(12, "done >= max_steps")
+def steps_that_end_the_function() -> None:
+    done, max_steps = 0, 12
+    for epoch in range(10):
+        for _ in loader:
+            loader_step()
+            done += 1
+            if done >= max_steps:
+                return
+
+
 def complaint(case: tuple[Callable[[], None], Any]) -> str:
     """What was not found as it must be; nothing where all is well."""
     function, expected = case

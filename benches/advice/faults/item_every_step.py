@@ -12,32 +12,40 @@ import sys
 import torch
 from torch import nn
 
-LAYERS, WIDTH, BATCH, STEPS = 16, 1024, 2048, 150
+LAYERS, WIDTH, BATCH, STEPS = 16, 1024, 1024, 200
 
 
 class Watched(nn.Module):
     """Linear layers whose mean activations are kept for a look after each epoch."""
 
-    def __init__(self, fetch) -> None:
+    def __init__(self, watch) -> None:
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS))
         self.head = nn.Linear(WIDTH, 1)
-        self.fetch, self.means = fetch, []
+        self.watch, self.means = watch, []
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         for layer in self.layers:
             rows = rows + layer(rows).relu()
-            self.means.append(self.fetch(rows.mean()))
+            self.means.append(self.watch(rows.mean()))
         return self.head(rows)
+
+
+def fetch(value: torch.Tensor) -> float:
+    return value.item()
+
+
+def keep(value: torch.Tensor) -> torch.Tensor:
+    return value.detach()
 
 
 def mean_of(kept: list) -> float:
     return float(torch.stack([torch.as_tensor(value) for value in kept]).mean())
 
 
-def train(fetch, epochs: int) -> None:
+def train(watch, epochs: int) -> None:
     torch.manual_seed(0)
-    net = Watched(fetch).cuda()
+    net = Watched(watch).cuda()
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-6)
     inputs = torch.randn(BATCH * 8, WIDTH, device="cuda")
     targets = inputs[:, :1].clone()
@@ -48,9 +56,9 @@ def train(fetch, epochs: int) -> None:
             optimizer.zero_grad()
             loss = nn.functional.mse_loss(net(inputs[rows]), targets[rows])
             loss.backward()
-            norms += [fetch(weight.grad.norm()) for weight in net.parameters()]
+            norms += [watch(weight.grad.norm()) for weight in net.parameters()]
             optimizer.step()
-            losses.append(fetch(loss))
+            losses.append(watch(loss))
         loss, mean, norm = (mean_of(kept) for kept in (losses, net.means, norms))
         print(f"epoch {epoch} loss {loss:.4f} activation {mean:.4f} gradient {norm:.4f}")
         net.means.clear()
@@ -63,4 +71,4 @@ if __name__ == "__main__":
     options = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("item_every_step.py needs a GPU that torch can use")
-    train(torch.Tensor.detach if options.fixed else torch.Tensor.item, options.epochs)
+    train(keep if options.fixed else fetch, options.epochs)

@@ -3,7 +3,7 @@
 use laptime_core::{Ticks, Timebase};
 
 use crate::chance::Chance;
-use crate::outlook::pace_ahead;
+use crate::outlook::pace_of;
 use crate::step_series::StepSeries;
 use crate::tally::Step;
 use crate::time_left::interval;
@@ -65,7 +65,7 @@ fn coverage(noise: Noise) -> f64 {
             series.push(&Step { time: Ticks((time * 1e9) as u64), samples: 1, ..Step::default() });
         }
         let steps = ahead as f64;
-        let pace = pace_ahead(&series, steps, &Timebase::NANOSECONDS).unwrap();
+        let pace = pace_of(&series, None, &Timebase::NANOSECONDS).unwrap().ahead(steps).unwrap();
         let predicted = interval(steps * pace.mean, steps * pace.error, pace.degrees).unwrap();
         let truth: f64 = times[past..].iter().sum();
         (predicted.low..=predicted.high).contains(&truth)

@@ -13,7 +13,7 @@ pub(crate) fn discarded_gradients(process: &Process) -> Option<Finding> {
     })?;
     let text = format!(
         "gradients are thrown away: {discarded} backward passes were cleared unused in {updates} updates, \
-         because zero_grad() runs before each micro-batch; call it only after optimizer.step()"
+         because zero_grad() runs between backward() and the update; call it only after optimizer.step()"
     );
     Some(Finding::new("discarded_gradients", text))
 }

@@ -2,6 +2,7 @@
 
 use laptime_core::{Metric, StageId, Ticks};
 
+use crate::statistics::Spread;
 use crate::stretch::Stretches;
 use crate::tally::Step;
 use crate::totals::Totals;
@@ -9,35 +10,6 @@ use crate::window::{Pause, Window};
 
 /// Parts kept before neighbours are merged: 32 laps of 32 parts, in less than a MiB.
 const MOST_PARTS: usize = 1_024;
-
-/// How often and for how long training paused.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pauses {
-    /// How many there were.
-    pub(crate) count: u64,
-    sum: f64,
-    squares: f64,
-}
-
-impl Pauses {
-    fn take(&mut self, length: Ticks) {
-        self.count += 1;
-        self.sum += length.0 as f64;
-        self.squares += (length.0 as f64).powi(2);
-    }
-
-    /// Mean length in ticks.
-    pub(crate) fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64)
-    }
-
-    /// Standard deviation of a single pause in ticks; `None` with fewer than two.
-    pub(crate) fn deviation(&self) -> Option<f64> {
-        let count = self.count as f64;
-        let variance = (self.squares - self.sum * self.sum / count) / (count - 1.0);
-        (self.count > 1).then(|| variance.max(0.0).sqrt())
-    }
-}
 
 /// The steps of one fit, cut where it was possible.
 #[derive(Clone, Debug)]
@@ -53,8 +25,8 @@ pub(crate) struct Laps {
     base: Totals,
     /// When training went on after the newest pause.
     resumed: Ticks,
-    /// What training paused for.
-    pub(crate) pauses: Pauses,
+    /// How long training paused, in ticks.
+    pub(crate) pauses: Spread,
     /// The same steps for charts.
     pub(crate) stretches: Stretches,
 }
@@ -68,7 +40,7 @@ impl Default for Laps {
             open: Window::default(),
             base: Totals::default(),
             resumed: Ticks(0),
-            pauses: Pauses::default(),
+            pauses: Spread::default(),
             stretches: Stretches::default(),
         }
     }
@@ -154,7 +126,7 @@ impl Laps {
 
     fn pause(&mut self, pause: Pause) {
         if pause.has_reason() {
-            self.pauses.take(pause.length);
+            self.pauses.take(pause.length.0 as f64);
         }
         let number = if pause.has_reason() { self.pauses.count } else { 0 };
         let pause = Pause { number, ..pause };

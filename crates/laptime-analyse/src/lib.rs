@@ -4,6 +4,7 @@
 //! the number of spans, steps or epochs, and gives a [`Report`] at any moment.
 
 pub mod advise;
+mod chance;
 mod clock;
 pub mod compare;
 mod compiled;
@@ -21,8 +22,10 @@ mod epoch_stream;
 mod epochs;
 mod fit;
 mod fit_name;
+pub mod forecast;
 mod gauges;
 mod goal;
+mod grades;
 mod histogram;
 mod imports;
 mod lane;
@@ -41,16 +44,19 @@ mod passes;
 mod process;
 mod profile;
 mod ranks;
+mod recurring;
 mod report;
 pub mod scaling;
 mod shares;
 mod start_up;
 mod statistics;
 mod steady;
+mod step_pace;
 mod step_series;
 mod stretch;
 mod summary;
 mod supervised;
+mod surroundings;
 mod suspends;
 pub mod sweep;
 mod tally;
@@ -66,8 +72,6 @@ mod window;
 mod wording;
 mod workers;
 
-#[cfg(test)]
-mod chance;
 #[cfg(test)]
 mod closing_tests;
 #[cfg(test)]
@@ -97,6 +101,7 @@ mod window_tests;
 
 pub use digest::Digest;
 pub use epoch_stream::EpochStream;
+pub use grades::{GRADES_SCHEMA, GradedForecast, Grades, MarkGrades, grade};
 pub use laptime_core::Estimate;
 pub use learning_curve::{LearningCurve, learning_curves};
 pub use profile::{ProfileStack, ProfileStacks};

@@ -6,19 +6,15 @@ use laptime_core::{Estimate, Ticks, Timebase};
 
 use crate::epoch::Epoch;
 use crate::fit::Fit;
-use crate::statistics::{Spread, mean};
+use crate::recurring::{Recurring, SEEN_ONCE};
+use crate::statistics::Spread;
 use crate::steady::settling;
-use crate::step_series::{StepSeries, joined};
-use crate::time_left::{Pace, interval, pace};
+use crate::step_pace::{StepPace, Steps};
+use crate::step_series::StepSeries;
+use crate::time_left::interval;
 
-/// Blocks the past is looked at in: enough to see correlation, few enough to outlast most bursts.
-const MOST_BLOCKS: usize = 24;
-/// Steps that a block should have, so that it says something about a moment.
-const STEPS_PER_BLOCK: usize = 4;
-/// A warm-up longer than this fraction of the steps so far is not left out.
-const LONGEST_WARM_UP: u64 = 8;
-/// Relative error of a cost that was seen only once.
-const SEEN_ONCE: f64 = 0.5;
+/// What follows the first epoch and takes this much longer than after any later one is not expected again.
+const COLD: f64 = 1.5;
 
 /// What is left of a fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,15 +36,16 @@ pub(crate) fn time_left(
     (now, step_end): (Ticks, Option<Ticks>),
     timebase: &Timebase,
 ) -> Option<Estimate> {
-    let ahead = ahead(fits, fit, timebase)?;
     let since = |at: Ticks| timebase.seconds(now.since(at));
+    let under_way = fit.epochs.last().filter(|epoch| epoch.gap.is_none()).and_then(|epoch| epoch.ended);
+    let ahead = ahead(fits, fit, under_way.map_or(0.0, since), timebase)?;
     let spent = spent(fit, step_end, since, &ahead);
     interval((ahead.seconds - spent).max(0.0), ahead.error, ahead.degrees)
 }
 
 /// The same for a fit at the moment its newest epoch or stretch ends: nothing is spent yet of what comes next.
 pub(crate) fn time_left_at_end(fits: &Fits, fit: &Fit, timebase: &Timebase) -> Option<Estimate> {
-    let ahead = ahead(fits, fit, timebase)?;
+    let ahead = ahead(fits, fit, 0.0, timebase)?;
     interval(ahead.seconds, ahead.error, ahead.degrees)
 }
 
@@ -61,42 +58,53 @@ struct Ahead {
     surroundings: f64,
 }
 
-fn ahead(fits: &Fits, fit: &Fit, timebase: &Timebase) -> Option<Ahead> {
+/// What is ahead, where so many seconds have gone since the newest epoch ended.
+fn ahead(fits: &Fits, fit: &Fit, since_epoch: f64, timebase: &Timebase) -> Option<Ahead> {
     let left = left(fit)?;
     let steps = left.steps as f64;
-    let pace = pace_ahead(&fit.steps, steps, timebase)?;
-    let (each, each_error) = surroundings(fits, fit, timebase);
+    let pace = step_pace(fit, timebase)?.ahead(steps)?;
+    let after =
+        surroundings(fits, fit, timebase).unwrap_or_else(|| Recurring::supposed(since_epoch, SEEN_ONCE));
     let epochs = left.surroundings as f64;
     Some(Ahead {
-        seconds: steps * pace.mean + epochs * each,
-        error: (steps * pace.error).hypot(epochs * each_error),
+        seconds: steps * pace.mean + epochs * after.each_s,
+        error: (steps * pace.error).hypot(after.error_s(epochs)),
         degrees: pace.degrees,
         step: pace.mean,
-        surroundings: each,
+        surroundings: after.each_s,
     })
 }
 
-/// The pace of the next `steps` steps, from those after the warm-up; seconds.
-pub(crate) fn pace_ahead(series: &StepSeries, steps: f64, timebase: &Timebase) -> Option<Pace> {
-    // A long slow stretch at the start may be a burst that comes back, and belongs in the mean.
-    let warm_up =
-        settling(series).warm_up_steps().filter(|steps| *steps <= series.sum.steps / LONGEST_WARM_UP);
-    let warm_up = warm_up.unwrap_or(0);
-    let past = series.blocks_after(warm_up);
-    let blocks = joined(past, (past.len() / STEPS_PER_BLOCK).clamp(3, MOST_BLOCKS));
-    let means: Vec<f64> = blocks.iter().map(|b| b.mean_ticks() * timebase.ns_per_tick * 1e-9).collect();
-    let steps_per_block = mean(&blocks.iter().map(|b| b.steps as f64).collect::<Vec<_>>())?.max(1.0);
-    pace(&means, steps / steps_per_block)
+/// The pace of the steps of a fit.
+fn step_pace(fit: &Fit, timebase: &Timebase) -> Option<StepPace> {
+    pace_of(&fit.steps, first_epoch(fit), timebase)
+}
+
+/// Steps of the first epoch, once it is over.
+pub(crate) fn first_epoch(fit: &Fit) -> Option<u64> {
+    fit.epochs
+        .first()
+        .filter(|epoch| epoch.ended.is_some() && epoch.count() == 1)
+        .map(|epoch| epoch.tally.steps)
+}
+
+/// The pace of steps, of which so many were in the first epoch.
+pub(crate) fn pace_of(
+    series: &StepSeries,
+    first_epoch: Option<u64>,
+    timebase: &Timebase,
+) -> Option<StepPace> {
+    let (settling, tick_s) = (settling(series), timebase.ns_per_tick * 1e-9);
+    StepPace::of(&Steps { blocks: series.blocks(), settling, first_epoch, tick_s })
 }
 
 /// The steps and epochs a fit still has to do; `None` when its plan is not known.
 fn left(fit: &Fit) -> Option<Left> {
-    if fit.epochs.is_empty()
-        && let Some(planned) = fit.facts.steps
-    {
-        return Some(left_of_steps(fit, planned));
+    let per_epoch = steps_per_epoch(fit);
+    if let Some(planned) = fit.facts.steps.filter(|_| fit.epochs.is_empty() || fit.facts.epochs.is_none()) {
+        return Some(left_of_steps(fit, planned, per_epoch));
     }
-    let per_epoch = steps_per_epoch(fit)?;
+    let per_epoch = per_epoch?;
     let planned = fit.facts.epochs?;
     let begun = fit.epochs.begun();
     let open = fit.epochs.last().filter(|epoch| epoch.ended.is_none());
@@ -109,46 +117,58 @@ fn left(fit: &Fit) -> Option<Left> {
     })
 }
 
-/// Pauses are as frequent in the steps to come as they were.
-fn left_of_steps(fit: &Fit, planned: u64) -> Left {
+/// Pauses are as frequent in the steps to come as they were; where there are epochs, their ends are.
+fn left_of_steps(fit: &Fit, planned: u64, per_epoch: Option<u64>) -> Left {
     let done = fit.steps.sum.steps;
     let steps = planned.saturating_sub(done);
+    if !fit.epochs.is_empty() {
+        let within =
+            fit.epochs.last().map_or(0, |epoch| if epoch.gap.is_none() { epoch.tally.steps } else { 0 });
+        let epochs = per_epoch.and_then(|length| within.saturating_add(steps).checked_div(length));
+        return Left { steps, surroundings: epochs.unwrap_or(0) };
+    }
     let pauses = steps as f64 * fit.laps.pauses.count as f64 / done.max(1) as f64;
     Left { steps, surroundings: pauses.round() as u64 }
 }
 
-/// Steps of an epoch: as was said, else as seen, else as rows and batch size make them.
+/// Steps of an epoch: as seen, since a loop may leave a pass before its end, else as was said, else as rows and batch
+/// size make them.
 pub(crate) fn steps_per_epoch(fit: &Fit) -> Option<u64> {
     let seen = || fit.epochs.complete().next_back().map(|epoch| epoch.tally.steps / epoch.count());
     let from_rows =
         || fit.facts.rows?.checked_next_multiple_of(fit.facts.batch?)?.checked_div(fit.facts.batch?);
-    fit.facts.steps_per_epoch.or_else(seen).or_else(from_rows).filter(|steps| *steps > 0)
+    // Of an epoch whose steps were all lost by a full ring nothing was seen.
+    let seen = seen().filter(|steps| *steps > 0);
+    seen.or(fit.facts.steps_per_epoch).or_else(from_rows).filter(|steps| *steps > 0)
 }
 
-/// Mean cost of an epoch outside its steps, and its standard error for those to come.
+/// What an epoch costs outside its steps.
 ///
-/// Before the first epoch of this fit is over, earlier fits of the run say what to expect.
-fn surroundings(fits: &Fits, fit: &Fit, timebase: &Timebase) -> (f64, f64) {
-    if let Some(mean) = fit.laps.pauses.mean() {
-        let seconds = |ticks: f64| ticks * timebase.ns_per_tick * 1e-9;
-        let deviation = fit.laps.pauses.deviation().unwrap_or(mean * SEEN_ONCE);
-        return (seconds(mean), seconds(deviation));
+/// Before the first epoch of this fit is over, earlier fits of the run say what to expect; `None` without any.
+fn surroundings(fits: &Fits, fit: &Fit, timebase: &Timebase) -> Option<Recurring> {
+    let tick_s = timebase.ns_per_tick * 1e-9;
+    if fit.laps.pauses.mean().is_some() {
+        return Recurring::of_spread(&fit.laps.pauses.times(tick_s));
     }
-    let own = costs([fit].into_iter(), timebase);
-    let seen = if own.mean().is_some() { own } else { costs(fits.values(), timebase) };
-    let Some(each) = seen.mean() else { return (0.0, 0.0) };
-    // Epochs to come differ from each other and from the mean of those seen.
-    let error = seen.variance().map_or(each * SEEN_ONCE, f64::sqrt);
-    (each, error)
+    costs([fit].into_iter(), timebase).or_else(|| costs(fits.values(), timebase))
 }
 
-/// What the epochs of fits cost outside their steps, seconds.
-fn costs<'a>(fits: impl Iterator<Item = &'a Fit> + Clone, timebase: &Timebase) -> Spread {
+/// What the epochs of fits cost outside their steps.
+fn costs<'a>(fits: impl Iterator<Item = &'a Fit> + Clone, timebase: &Timebase) -> Option<Recurring> {
     let rows = fits.clone().flat_map(|fit| fit.epochs.rows());
     let single: Vec<f64> = rows.filter_map(|row| Some(timebase.seconds(row.cost()?))).collect();
-    let mut costs = Spread::of(&single);
-    fits.for_each(|fit| costs.join(&fit.epochs.folded_costs().times(timebase.ns_per_tick * 1e-9)));
-    costs
+    let single = settled_costs(&single);
+    let mut all = Spread::of(single);
+    fits.for_each(|fit| all.join(&fit.epochs.folded_costs().times(timebase.ns_per_tick * 1e-9)));
+    if all.count == single.len() as u64 { Recurring::of(single) } else { Recurring::of_spread(&all) }
+}
+
+/// The costs without the first one, where that paid for compiling or cold caches.
+pub(crate) fn settled_costs(costs: &[f64]) -> &[f64] {
+    match costs {
+        [first, later @ ..] if later.iter().all(|cost| *first > COLD * cost) && !later.is_empty() => later,
+        _ => costs,
+    }
 }
 
 /// Time already spent on the step or the surroundings that are under way, up to what they cost on average.

@@ -15,7 +15,8 @@ pub(crate) fn variance(values: &[f64]) -> Option<f64> {
 /// How many values there are, their mean and how they vary, in a form that can be added to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spread {
-    count: u64,
+    /// How many.
+    pub(crate) count: u64,
     mean: f64,
     /// Squared distances from the mean, added up.
     squares: f64,

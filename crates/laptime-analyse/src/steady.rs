@@ -87,7 +87,8 @@ pub(crate) fn steady_epoch(times: &[EpochTime], settling: Settling) -> Option<f6
     mean_time(times.iter().skip(1).filter(|time| time.before >= warm_up))
 }
 
-fn middle(values: &[f64]) -> Option<f64> {
+/// The median; `None` of nothing.
+pub(crate) fn middle(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 

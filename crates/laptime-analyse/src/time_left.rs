@@ -13,6 +13,22 @@ const DRIFTING: f64 = 0.45;
 /// How fast the variance of a drift grows with the horizon: 2 for a random walk whose spread is known, and
 /// twice that because a short past shows only part of it. Checked by the coverage tests.
 const DRIFT_GROWTH: f64 = 4.0;
+/// A machine does not drift for ever: beyond so many times the past, drift grows no more.
+const LONGEST_DRIFT: f64 = 10.0;
+/// A level that jumps makes most of its way in so many of the steps from block to block.
+const FEW_JUMPS: usize = 3;
+/// The share of the way that a random walk makes in those, and that jumps do.
+const WALKS: f64 = 0.5;
+const JUMPS: f64 = 0.85;
+/// The part of a spread by jumps that is taken for drift all the same: not all of them come back. Set by the
+/// coverage tests, as is the share above.
+const LEAST_DRIFT: f64 = 0.2;
+/// What two runs of the same command differ by on a quiet machine, standard deviation, however long they are.
+pub(crate) const UNSEEN: f64 = 0.005;
+/// Shorter runs than this see too little of what a machine does, seconds, and the shorter the less: equal ones of
+/// 0.07 s differed by a fifth on a virtual machine where those of 3.5 s differed by 6 %.
+const LONG: f64 = 10.0;
+const SHORTER: f64 = 0.75;
 
 /// What one step costs on average from here on, and how wrong that may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +39,8 @@ pub(crate) struct Pace {
     pub(crate) error: f64,
     /// Degrees of freedom behind the error.
     pub(crate) degrees: f64,
+    /// The share of the error's square that comes from how little was seen, 0 to 1; the rest is what varies ahead.
+    pub(crate) little_seen: f64,
 }
 
 /// The pace of the steps ahead, from block means in time order; `horizon` is their number in blocks.
@@ -44,10 +62,12 @@ pub(crate) fn pace(blocks: &[f64], horizon: f64) -> Option<Pace> {
     let (past, ahead) = (inflation(count, correlation), inflation(horizon.max(1.0), correlation));
     // Correlated blocks stay close together, so their spread shows only part of the variance.
     let full = spread / (1.0 - past / count).max(0.25);
-    let drift = DRIFT_GROWTH * spread * drift_share(correlation) * horizon / count;
+    let share = drift_share(correlation) * evenness(blocks);
+    let drift = DRIFT_GROWTH * spread * share * (horizon / count).min(LONGEST_DRIFT);
     let variance = full * (past / count + ahead / horizon) + drift;
     let degrees = (count / past - 1.0).max(2.0);
-    Some(Pace { mean, error: variance.max(0.0).sqrt(), degrees })
+    let little_seen = if variance > 0.0 { full * past / count / variance } else { 0.0 };
+    Some(Pace { mean, error: variance.max(0.0).sqrt(), degrees, little_seen })
 }
 
 /// How many times larger the variance of a mean is because its values are correlated (first order).
@@ -61,6 +81,23 @@ pub(crate) fn inflation(count: f64, correlation: f64) -> f64 {
 /// The part of the spread that looks like drift.
 fn drift_share(correlation: f64) -> f64 {
     ((correlation - DRIFTING) / (MOST_CORRELATION - DRIFTING)).max(0.0)
+}
+
+/// How much the blocks change evenly, as a drift does, rather than by jumps, which come back; 0 to 1.
+fn evenness(blocks: &[f64]) -> f64 {
+    let mut squares: Vec<f64> = blocks.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();
+    squares.sort_by(|a, b| b.total_cmp(a));
+    let all: f64 = squares.iter().sum();
+    if squares.len() < 4 * FEW_JUMPS || all <= 0.0 {
+        return 1.0;
+    }
+    let share = squares[..FEW_JUMPS].iter().sum::<f64>() / all;
+    ((JUMPS - share) / (JUMPS - WALKS)).clamp(LEAST_DRIFT, 1.0)
+}
+
+/// What a run may be off by through what it did not see, with so many seconds of steps; standard deviation as a share.
+pub(crate) fn unseen(seconds: f64) -> f64 {
+    UNSEEN * (1.0 + LONG / seconds.max(1e-3)).powf(SHORTER)
 }
 
 /// The interval around a sum of times, symmetric in ratios: trouble makes a run longer without limit, luck

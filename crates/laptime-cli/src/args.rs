@@ -5,9 +5,11 @@ mod axis;
 mod change;
 mod compare;
 mod data;
+mod deadline;
 mod decimal;
 mod export;
 mod loader;
+mod predict;
 mod refusal;
 mod sweep;
 mod sweep_values;
@@ -21,6 +23,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use laptime_core::Change;
 use laptime_launch::runs_folder;
 
+use crate::due::Deadline;
 use crate::screen::ColorChoice;
 
 pub(crate) use advise::AdviseArgs;
@@ -29,6 +32,7 @@ pub(crate) use compare::{CompareArgs, Compared};
 pub(crate) use data::DataArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use loader::{LoaderArgs, LoaderRequest};
+pub(crate) use predict::PredictArgs;
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
 pub(crate) use train::TrainArgs;
@@ -71,6 +75,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Say what to change of a training, what that gains, and prove it
     Advise(Box<AdviseArgs>),
+    /// Say when a training would be done, from a short probe or a kept run
+    Predict(Box<PredictArgs>),
     /// Say whether one run is faster than another, and what changed
     Compare(Box<CompareArgs>),
     /// List or remove the runs that are kept
@@ -137,6 +143,7 @@ Examples:
   laptime run -- python train.py --epochs 3     where does the time of a training go?
   laptime run --profile -- python train.py      which functions take each stage?
   laptime run --layers -- python train.py       which layers of the model take the time?
+  laptime run --deadline 06:00 -- python train.py   warns early when it will not make it
   laptime run --name baseline -- ./train.sh     any command, called `baseline`
   laptime run --tensorboard logs -- python train.py      epoch times in TensorBoard, live
 
@@ -153,6 +160,10 @@ pub(crate) struct RunArgs {
     pub(crate) board: BoardArgs,
     #[command(flatten)]
     pub(crate) lap: LapArgs,
+    /// Warn as soon as it is clear that it will not be done by then, such as 55m or 06:00 [default: when Slurm ends
+    /// the job]
+    #[arg(long, value_name = "TIME", value_parser = deadline::parse_deadline)]
+    pub(crate) deadline: Option<Deadline>,
     /// Measure from outside only: attach nothing to Python
     #[arg(long)]
     pub(crate) no_hooks: bool,

@@ -3,11 +3,15 @@
 mod args;
 pub mod chart;
 mod command;
+mod due;
+mod earlier_runs;
 mod every_epoch;
 mod export;
 mod failure;
 mod live;
 mod one_line;
+mod outlook;
+mod prediction;
 mod screen;
 mod shown_run;
 mod study;
@@ -74,6 +78,7 @@ fn dispatch(began: &ProgramStart, args: &Args, screen: &Screen) -> Result<Ending
         Command::Data(data) => command::data::run(data, screen),
         Command::Report(report) => command::report::run(report, screen),
         Command::Advise(advise) => command::advise::run(advise, screen),
+        Command::Predict(predict) => command::predict::run(predict, screen),
         Command::Compare(compare) => command::compare::run(compare, screen),
         Command::Runs(runs) => command::runs::run(runs, screen),
     }

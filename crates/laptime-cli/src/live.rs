@@ -1,4 +1,4 @@
-//! What shows a run while it grows: the progress line, and the files that TensorBoard reads.
+//! What follows a run while it grows: the progress line, the files that TensorBoard reads, and the outlook.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use laptime_analyse::Report;
+use laptime_launch::give_way;
 
 use crate::export::tensorboard::Board;
+use crate::outlook::Outlook;
 use crate::screen::{self, Screen};
 use crate::study::Study;
 use crate::text::{Style, progress_line};
@@ -20,6 +22,8 @@ const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 const BOARD_INTERVAL: Duration = Duration::from_secs(1);
 /// Showing a run of very many epochs takes long; this many times as long is the training left alone.
 const REST: u32 = 50;
+/// The same for a thread that gives way to others, whose looks take long only where the CPUs are busy.
+const REST_GIVING_WAY: u32 = 10;
 
 /// Shows a run until it is ended.
 pub(crate) struct Live {
@@ -33,6 +37,14 @@ pub(crate) struct Live {
 pub(crate) struct Views {
     line: Option<ProgressLine>,
     board: Option<Board>,
+    outlook: Option<Outlook>,
+}
+
+/// What is left of the views when the run has ended: the end is still to come for them.
+#[derive(Default)]
+pub(crate) struct Unfinished {
+    pub(crate) board: Option<Board>,
+    pub(crate) outlook: Option<Outlook>,
 }
 
 impl Views {
@@ -48,7 +60,16 @@ impl Views {
         self
     }
 
-    fn show(&mut self, report: &Report) {
+    /// Adds the deadline and the forecasts.
+    pub(crate) fn with_outlook(mut self, outlook: Option<Outlook>) -> Self {
+        self.outlook = outlook;
+        self
+    }
+
+    fn show(&mut self, report: &Report, study: &mut Study) {
+        if let Some(outlook) = &mut self.outlook {
+            outlook.look(report, study);
+        }
         if let Some(line) = &self.line {
             line.draw(report);
         }
@@ -59,15 +80,24 @@ impl Views {
         }
     }
 
-    fn interval(&self) -> Duration {
-        if self.line.is_some() { REDRAW_INTERVAL } else { BOARD_INTERVAL }
+    fn is_outlook_only(&self) -> bool {
+        self.line.is_none() && self.board.is_none()
+    }
+
+    /// How long to wait, so long after the begin.
+    fn interval(&self, elapsed: Duration) -> Duration {
+        match (&self.line, &self.board) {
+            (Some(_), _) => REDRAW_INTERVAL,
+            (None, Some(_)) => BOARD_INTERVAL,
+            (None, None) => Outlook::interval(elapsed),
+        }
     }
 }
 
 impl Live {
     /// Follows a run; `None` shows nothing.
     pub(crate) fn follow(run: Option<&Path>, views: Views) -> Self {
-        let wanted = views.line.is_some() || views.board.is_some();
+        let wanted = views.line.is_some() || views.board.is_some() || views.outlook.is_some();
         let (over, views) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(views)));
         let study = run.filter(|_| wanted).and_then(|run| Study::open(run).ok());
         let thread = study.and_then(|study| {
@@ -78,32 +108,40 @@ impl Live {
         Self { over, views, thread }
     }
 
-    /// Ends it; gives back the board, for which the end of the run is still to come.
-    pub(crate) fn end(self) -> Option<Board> {
+    /// Ends it.
+    pub(crate) fn end(self) -> Unfinished {
         self.over.store(true, Ordering::Release);
         if let Some(thread) = self.thread {
             thread.thread().unpark();
             // What could not be shown is no reason to fail.
             let _ = thread.join();
         }
-        let Views { line, board } = std::mem::take(&mut *lock(&self.views));
+        let Views { line, board, outlook } = std::mem::take(&mut *lock(&self.views));
         if let Some(line) = line {
             line.bar.finish_and_clear();
         }
-        board
+        Unfinished { board, outlook }
     }
 }
 
 fn follow(mut study: Study, views: &Mutex<Views>, over: &AtomicBool) {
+    let followed = Instant::now();
+    let mut rest = REST;
+    if lock(views).is_outlook_only() {
+        rest = REST_GIVING_WAY;
+        // Nobody waits for it, and there is nothing to see yet.
+        give_way();
+        thread::park_timeout(Outlook::interval(Duration::ZERO));
+    }
     while !over.load(Ordering::Acquire) {
         let began = Instant::now();
         let mut views = lock(views);
         if let Ok(report) = study.report() {
-            views.show(&report);
+            views.show(&report, &mut study);
         }
-        let interval = views.interval();
+        let interval = views.interval(followed.elapsed());
         drop(views);
-        thread::park_timeout(interval.max(began.elapsed() * REST));
+        thread::park_timeout(interval.max(began.elapsed() * rest));
     }
 }
 

@@ -29,7 +29,8 @@ fn folder() -> TempDir {
 /// `laptime` in a folder of its own, without what the environment of the tests may say.
 fn laptime(folder: &Path) -> Command {
     let mut command = Command::new(LAPTIME);
-    command.current_dir(folder);
+    command.current_dir(folder).env("LAPTIME_DATA_DIR", folder.join("data"));
+    command.env_remove("SLURM_JOB_END_TIME");
     for name in ["DIR", "NAME", "QUIET", "DISABLED", "RUN", "BEGAN", "HOOKS", "PACKAGE", "PYTHON"] {
         command.env_remove(format!("LAPTIME_{name}"));
     }
@@ -468,7 +469,7 @@ fn the_command_learns_of_its_run_and_its_pythons_of_the_hooks() {
     let hook = run.join("hook-00000");
     assert_eq!(
         lines[2..],
-        ["", &format!("{}:/known", hook.display()), "", "frameworks.txt", "sitecustomize.py"]
+        ["", &format!("{}:/known", hook.display()), "", "frameworks.txt", "guarded.txt", "sitecustomize.py"]
     );
     // What was there for the command alone is gone with it.
     let mut left: Vec<_> = fs::read_dir(run).unwrap().map(|file| file.unwrap().file_name()).collect();

@@ -23,6 +23,8 @@ use crate::watcher::Watcher;
 
 /// How long a command that was asked to end may take to do so.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a command that was interrupted may take to end by itself: it may be saving what it has.
+const GRACE: Duration = Duration::from_secs(5);
 /// How often the watcher is notified that time passes.
 const BEAT: Duration = Duration::from_millis(200);
 
@@ -42,7 +44,7 @@ pub struct Watched {
     pub ended: Ended,
     /// What it used.
     pub usage: ChildUsage,
-    /// It was laptime that ended it, since its time was over.
+    /// It was laptime that ended it, since its time was over or enough was seen of it.
     pub timed_out: bool,
     /// Somebody asked laptime to end.
     pub interrupted: bool,
@@ -59,9 +61,41 @@ impl Apart<'_> {
     pub fn run(
         &self,
         job: &Job,
-        mut supervisor: Supervisor,
+        supervisor: Supervisor,
         limit: Option<Duration>,
         beat: &mut dyn FnMut(),
+    ) -> io::Result<(Watched, Finished)> {
+        let watching = |child: &Child, supervisor: &mut Supervisor| {
+            Watch::new(child, self.signals, Manner::Ask).until(limit).follow(supervisor, &mut || {
+                beat();
+                false
+            })
+        };
+        self.run_watched(job, supervisor, watching)
+    }
+
+    /// Starts a command and stays with it until it has ended or `enough`, which is called a few times a second,
+    /// says so; then it is ended as Ctrl-C would. What it writes goes into files of the run.
+    ///
+    /// # Errors
+    /// When it cannot be started; there is no run then.
+    pub fn run_part(
+        &self,
+        job: &Job,
+        supervisor: Supervisor,
+        enough: &mut dyn FnMut() -> bool,
+    ) -> io::Result<(Watched, Finished)> {
+        let watching = |child: &Child, supervisor: &mut Supervisor| {
+            Watch::new(child, self.signals, Manner::Interrupt).follow(supervisor, enough)
+        };
+        self.run_watched(job, supervisor, watching)
+    }
+
+    fn run_watched(
+        &self,
+        job: &Job,
+        mut supervisor: Supervisor,
+        watching: impl FnOnce(&Child, &mut Supervisor) -> Watched,
     ) -> io::Result<(Watched, Finished)> {
         let hooks = Hooks::prepare(&supervisor, &job.attach);
         let variables = environment::variables(&supervisor, &hooks);
@@ -76,7 +110,7 @@ impl Apart<'_> {
             }
         };
         supervisor.watch(child.pid());
-        let watched = Watch::new(&child, self.signals, limit).follow(&mut supervisor, beat);
+        let watched = watching(&child, &mut supervisor);
         supervisor.note(hooks.troubles(&job.words));
         let (status, message) = watched.ended.status();
         let finished = supervisor.finish(&anchor(), &watched.usage, status, message);
@@ -92,11 +126,23 @@ impl Apart<'_> {
     }
 }
 
+/// How a command is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Everything of it is asked to end.
+    Ask,
+    /// Its process group is interrupted as by Ctrl-C, and asked only when that does not help.
+    Interrupt,
+}
+
 /// A command that runs, and what was asked of it so far.
 struct Watch<'a> {
     child: &'a Child,
     signals: &'a Blocked,
+    manner: Manner,
     deadline: Option<Instant>,
+    /// When it was interrupted.
+    interrupted_at: Option<Instant>,
     /// When it was asked to end.
     asked: Option<Instant>,
     timed_out: bool,
@@ -105,12 +151,18 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(child: &'a Child, signals: &'a Blocked, limit: Option<Duration>) -> Self {
-        let deadline = limit.map(|limit| Instant::now() + limit);
-        Self { child, signals, deadline, asked: None, timed_out: false, interrupted: false, stopped: false }
+    fn new(child: &'a Child, signals: &'a Blocked, manner: Manner) -> Self {
+        let (deadline, interrupted_at, asked) = (None, None, None);
+        let (timed_out, interrupted, stopped) = (false, false, false);
+        Self { child, signals, manner, deadline, interrupted_at, asked, timed_out, interrupted, stopped }
     }
 
-    fn follow(mut self, supervisor: &mut Supervisor, beat: &mut dyn FnMut()) -> Watched {
+    fn until(self, limit: Option<Duration>) -> Self {
+        Self { deadline: limit.map(|limit| Instant::now() + limit), ..self }
+    }
+
+    /// Stays with it until it has ended; `enough` is called a few times a second, and its answer ends it.
+    fn follow(mut self, supervisor: &mut Supervisor, enough: &mut dyn FnMut() -> bool) -> Watched {
         let mut next_sample = Timer::every_second();
         loop {
             if let Some(signal) = self.signals.wait(self.patience(&next_sample)) {
@@ -127,16 +179,24 @@ impl<'a> Watch<'a> {
             if next_sample.is_due() {
                 supervisor.sample();
             }
-            beat();
+            if enough() && !self.is_ending() {
+                self.timed_out = true;
+                self.end();
+            }
         }
     }
 
     /// How long to wait for a signal before there is something else to do.
     fn patience(&self, next_sample: &Timer) -> Duration {
         let left = |at: Instant| at.saturating_duration_since(Instant::now());
-        let deadline = self.deadline.filter(|_| self.asked.is_none()).map(left);
+        let deadline = self.deadline.filter(|_| !self.is_ending()).map(left);
+        let grace = self.interrupted_at.filter(|_| self.asked.is_none()).map(|at| left(at + GRACE));
         let last = self.asked.map(|asked| left(asked + PATIENCE));
-        [Some(BEAT), Some(next_sample.left()), deadline, last].into_iter().flatten().min().unwrap_or(BEAT)
+        [Some(BEAT), Some(next_sample.left()), deadline, grace, last]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(BEAT)
     }
 
     fn take(&mut self, signal: Signal) {
@@ -147,7 +207,7 @@ impl<'a> Watch<'a> {
                     session::end(self.child.pid());
                 }
                 self.interrupted = true;
-                self.ask();
+                self.end();
             }
             libc::SIGTSTP => {
                 self.stopped = true;
@@ -156,6 +216,22 @@ impl<'a> Watch<'a> {
                 session::send(self.child.pid(), libc::SIGCONT);
             }
             _ => {}
+        }
+    }
+
+    fn is_ending(&self) -> bool {
+        self.interrupted_at.is_some() || self.asked.is_some()
+    }
+
+    /// Begins to end it.
+    fn end(&mut self) {
+        match self.manner {
+            Manner::Ask => self.ask(),
+            Manner::Interrupt if self.is_ending() => {}
+            Manner::Interrupt => {
+                self.interrupted_at = Some(Instant::now());
+                session::interrupt(self.child.pid());
+            }
         }
     }
 
@@ -168,8 +244,11 @@ impl<'a> Watch<'a> {
 
     fn mind_the_time(&mut self) {
         let now = Instant::now();
-        if self.asked.is_none() && self.deadline.is_some_and(|deadline| now >= deadline) {
+        if !self.is_ending() && self.deadline.is_some_and(|deadline| now >= deadline) {
             self.timed_out = true;
+            self.end();
+        }
+        if self.interrupted_at.is_some_and(|at| now >= at + GRACE) {
             self.ask();
         }
         if self.asked.is_some_and(|asked| now >= asked + PATIENCE) {

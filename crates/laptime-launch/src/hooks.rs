@@ -26,6 +26,8 @@ const HOOKS_VARIABLE: &str = "LAPTIME_HOOKS";
 const LAYERS_VARIABLE: &str = "LAPTIME_LAYERS";
 /// Lists what the hooks change of a training: `name=value`, separated by commas.
 const CHANGES_VARIABLE: &str = "LAPTIME_CHANGES";
+/// Names the folder into which a script that is only probed writes its checkpoints and models.
+const PROBE_VARIABLE: &str = "LAPTIME_PROBE";
 /// Names the folder of the Python package that this command belongs to; set by the package itself.
 const PACKAGE_VARIABLE: &str = "LAPTIME_PACKAGE";
 /// Names the file in which Pythons say what became of the hooks.
@@ -36,6 +38,9 @@ const START_UP_FILE: &str = "sitecustomize.py";
 /// What the start-up hook waits for; no module, so that a script cannot import it by accident.
 const REGISTRY: &str = include_str!("../../../python/laptime/_hook/frameworks.txt");
 const REGISTRY_FILE: &str = "frameworks.txt";
+/// What it waits for besides, so that a script that is only probed leaves the user's files as they are.
+const GUARDED: &str = include_str!("../../../python/laptime/_hook/guarded.txt");
+const GUARDED_FILE: &str = "guarded.txt";
 
 /// The first look at the command's processes; each next one comes half as much later again.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
@@ -51,6 +56,8 @@ pub struct Attach {
     pub layers: bool,
     /// What is changed of the training.
     pub changes: Vec<Change>,
+    /// Where checkpoints and models are written instead of where the script says, where it is only probed.
+    pub probe: Option<PathBuf>,
 }
 
 /// The hooks of one command.
@@ -87,6 +94,7 @@ impl Hooks {
             let changes: Vec<String> = attach.changes.iter().map(Change::to_string).collect();
             variables.push((CHANGES_VARIABLE, changes.join(",").into()));
         }
+        variables.extend(attach.probe.iter().map(|folder| (PROBE_VARIABLE, folder.into())));
         let began = Instant::now();
         Self { variables, places, seen: BTreeMap::new(), began, due: began + FIRST_LOOK }
     }
@@ -173,13 +181,14 @@ fn is_ours(package: &Path) -> bool {
 
 fn holds_start_up(folder: &Path) -> bool {
     let holds = |file, wanted| fs::read_to_string(folder.join(file)).is_ok_and(|text| text == wanted);
-    holds(START_UP_FILE, START_UP) && holds(REGISTRY_FILE, REGISTRY)
+    holds(START_UP_FILE, START_UP) && holds(REGISTRY_FILE, REGISTRY) && holds(GUARDED_FILE, GUARDED)
 }
 
 fn write_start_up(run: &Path, rank: u32) -> io::Result<PathBuf> {
     let folder = run.join(format!("hook-{rank:05}"));
     DirBuilder::new().mode(0o700).create(&folder)?;
     fs::write(folder.join(REGISTRY_FILE), REGISTRY)?;
+    fs::write(folder.join(GUARDED_FILE), GUARDED)?;
     fs::write(folder.join(START_UP_FILE), START_UP)?;
     Ok(folder)
 }

@@ -61,6 +61,12 @@ pub(crate) fn ask_to_end(leader: u32) {
     send(leader, libc::SIGTERM);
 }
 
+/// Interrupts the process group that a session began with, as Ctrl-C on its terminal would.
+pub(crate) fn interrupt(leader: u32) {
+    // SAFETY: a plain system call; the leader is not reaped yet, so the group is its own.
+    unsafe { libc::kill(-leader.cast_signed(), libc::SIGINT) };
+}
+
 /// Stops or continues everything in a session.
 pub(crate) fn send(leader: u32, signal: i32) {
     living(leader).into_iter().for_each(|pid| send_one(pid, signal));

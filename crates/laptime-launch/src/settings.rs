@@ -79,6 +79,21 @@ pub fn runs_folder(dir: Option<PathBuf>) -> PathBuf {
     Settings::read(Given { dir, ..Given::default() }).runs_folder()
 }
 
+/// Where laptime keeps what it learns about this machine: LAPTIME_DATA_DIR, else `laptime` in the user's data folder;
+/// `None` where neither is known.
+#[must_use]
+pub fn data_folder() -> Option<PathBuf> {
+    data_folder_by(&|name| env::var_os(name))
+}
+
+fn data_folder_by(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // The specification of these folders has a relative one ignored.
+    let data = || set("XDG_DATA_HOME").filter(|folder| folder.is_absolute());
+    let home = || set("HOME").map(|home| home.join(".local/share"));
+    set("LAPTIME_DATA_DIR").or_else(|| Some(data().or_else(home)?.join("laptime")))
+}
+
 /// Whether a variable's value means on or off; `None` for an empty one, which is as good as none.
 #[must_use]
 pub fn switched(value: &OsStr) -> Option<bool> {
@@ -186,6 +201,20 @@ mod tests {
         let set: Vec<(&str, &str)> = empty.iter().map(|name| (name.as_str(), "")).collect();
         assert_eq!(weigh(Given::default(), &set), settings("from-file", "file", true));
         assert_eq!(Settings::default().runs_folder(), Path::new(".laptime"));
+    }
+
+    #[test]
+    fn what_is_learned_goes_to_the_data_folder_of_the_user() {
+        let folder = |variables: &[(&str, &str)]| {
+            data_folder_by(&|name| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            })
+        };
+        assert_eq!(folder(&[]), None);
+        assert_eq!(folder(&[("HOME", "/h")]), Some("/h/.local/share/laptime".into()));
+        assert_eq!(folder(&[("HOME", "/h"), ("XDG_DATA_HOME", "/x")]), Some("/x/laptime".into()));
+        assert_eq!(folder(&[("HOME", "/h"), ("XDG_DATA_HOME", "x")]), Some("/h/.local/share/laptime".into()));
+        assert_eq!(folder(&[("LAPTIME_DATA_DIR", "/d"), ("HOME", "/h")]), Some("/d".into()));
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn report(event: HookEvent, object: *mut PyObject) -> i32 {
                 HookEvent::ZeroEnd => training.end_zero(),
                 HookEvent::Update => return i32::from(training.begin_update(about) as u8),
                 HookEvent::UpdateEnd => training.end_update(about),
-                HookEvent::Request => return i32::from(training.request(about) == Request::Interrupts),
+                HookEvent::Request => return i32::from(training.request(about) as u8),
                 HookEvent::Batch => return i32::from(training.take_batch(about)),
                 HookEvent::WaitEnd => training.end_wait(),
             }
@@ -271,7 +271,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         method(
             c"request",
             About(request),
-            c"request($module, iterator, /)\n--\n\nA batch is requested; says whether another pass trains, so that this may interrupt its step.",
+            c"request($module, iterator, /)\n--\n\nA batch is requested; says what else is wanted: `REQUEST_INTERRUPTS`, `REQUEST_TIMED` or 0.",
         ),
         method(
             c"take_batch",
@@ -295,5 +295,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     module.add("CALL_WANTS_SAMPLES", WANTS_SAMPLES)?;
     module.add("CALL_NEW_MODEL", NEW_MODEL)?;
+    module.add("REQUEST_INTERRUPTS", Request::Interrupts as u8)?;
+    module.add("REQUEST_TIMED", Request::Timed as u8)?;
     module.add("CALL_NEW_MODULE", NEW_MODULE)
 }

@@ -236,6 +236,28 @@ fn an_evaluation_within_an_epoch_interrupts_the_step_and_not_the_epoch() {
 }
 
 #[test]
+fn the_second_batch_of_a_pass_that_trains_is_timed_and_one_in_32_from_there() {
+    record(|| {
+        create_optimizer();
+        for _ in 0..2 {
+            let pass = begin_pass(LOADER);
+            let mut timed = Vec::new();
+            for at in 0..70 {
+                let request = training(|training| training.request(iterator_of(pass)));
+                if request == Request::Timed {
+                    timed.push(at);
+                }
+                training(|training| training.take_batch(iterator_of(pass)));
+                step();
+            }
+            assert_eq!(timed, [1, 33, 65]);
+            ran_out(pass);
+            let_go(pass);
+        }
+    });
+}
+
+#[test]
 fn without_a_loader_the_loop_counts_epochs_and_calls_tell_the_samples() {
     let recorded = record(|| {
         for _ in 0..3 {

@@ -1,4 +1,5 @@
-//! Runs that belong together: `sweeps/ID/sweep.json` or `trials/ID/trial.json`, with their runs in `runs` beside it.
+//! Runs that belong together or are none of the user's: `sweeps/ID/sweep.json`, `trials/ID/trial.json` or
+//! `probes/ID/probe.json`, with their runs in `runs` beside it.
 
 use std::fs;
 use std::io;
@@ -16,6 +17,8 @@ pub enum CollectionKind {
     Sweep,
     /// Two commands in alternation.
     Trial,
+    /// The beginning of a command, to predict the rest.
+    Probe,
 }
 
 impl CollectionKind {
@@ -23,6 +26,7 @@ impl CollectionKind {
         match self {
             Self::Sweep => "sweeps",
             Self::Trial => "trials",
+            Self::Probe => "probes",
         }
     }
 
@@ -30,6 +34,7 @@ impl CollectionKind {
         match self {
             Self::Sweep => "sweep.json",
             Self::Trial => "trial.json",
+            Self::Probe => "probe.json",
         }
     }
 }
@@ -41,7 +46,7 @@ pub struct Collections {
     kind: CollectionKind,
 }
 
-/// One sweep or trial.
+/// One sweep, trial or probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collection {
     /// Its id: its folder's name.

@@ -14,6 +14,9 @@ OLDEST = (3, 11)
 # The frameworks: this file lies beside this one, and the variable adds others in the same form.
 REGISTRY_FILE = "frameworks.txt"
 REGISTRY_VARIABLE = "LAPTIME_FRAMEWORKS"
+# What is waited for besides when a script is only tried, and its files must stay as they are.
+GUARDED_FILE = "guarded.txt"
+PROBE_VARIABLE = "LAPTIME_PROBE"
 
 # Imports are start-up: after this they are the script's work, nanoseconds.
 LONGEST_START = 120 * 10**9
@@ -52,9 +55,22 @@ def report(*words):
 
 def registry():
     """The modules that attach the hooks of a framework, by the import each waits for."""
-    with open(os.path.join(os.path.dirname(CODE), REGISTRY_FILE)) as file:
-        lines = file.read().split("\n")
-    lines += os.environ.get(REGISTRY_VARIABLE, "").split(",")
+    lines = lines_of(REGISTRY_FILE) + os.environ.get(REGISTRY_VARIABLE, "").split(",")
+    return modules_by_import(lines)
+
+
+def guards():
+    """The same for what keeps the user's files as they are, where the script is only tried."""
+    is_probe = os.environ.get(PROBE_VARIABLE)
+    return modules_by_import(lines_of(GUARDED_FILE) if is_probe else [])
+
+
+def lines_of(name):
+    with open(os.path.join(os.path.dirname(CODE), name)) as file:
+        return file.read().split("\n")
+
+
+def modules_by_import(lines):
     known = {}
     for line in lines:
         words = line.split()
@@ -122,6 +138,7 @@ class Watch(object):
 
         self.package = package
         self.frameworks = registry()
+        self.guards = guards()
         self.clock = perf_counter_ns
         self.thread = get_ident
         self.main = get_ident()
@@ -135,7 +152,7 @@ class Watch(object):
         self.kinds = {}
 
     def find_spec(self, name, path=None, target=None):
-        framework = self.frameworks.get(name)
+        framework = self.frameworks.get(name, []) + self.guards.get(name, []) or None
         outermost = self.timing and not self.busy and self.thread() == self.main
         # A module that is loaded again is known already.
         if target is not None or not (framework or outermost or name == "laptime"):
@@ -277,19 +294,20 @@ class Watch(object):
                 report("broken", sys.executable or "", "%s: %s" % (type(error).__name__, error))
             self.usable = False
 
-    def attach(self, name, module):
+    def attach(self, imported, module):
         if self.usable is False:
             return
         from importlib import import_module
 
-        name = name.split(".")[0]
+        name = imported.split(".")[0]
         try:
             import_module(module).attach()
         except Exception as error:
             from laptime import _native
 
             _native.trouble(name, "%s: %s" % (type(error).__name__, error))
-        report("attached", name)
+        if module in self.frameworks.get(imported, ()):
+            report("attached", name)
 
 
 def forget_frames(error, *files):
@@ -327,6 +345,18 @@ def log_version(folder):
         return None
 
 
+def guard_files():
+    """Keeps the user's files as they are, where the script is only tried."""
+    if not os.environ.get(PROBE_VARIABLE):
+        return
+    try:
+        from laptime import _probe
+
+        _probe.attach()
+    except Exception as error:
+        report("unguarded", sys.executable or "", "%s: %s" % (type(error).__name__, error))
+
+
 def install():
     """Puts the finders in their places, and says to `laptime run` that this Python has them."""
     cannot = misfit()
@@ -340,8 +370,14 @@ def install():
     if is_on(os.environ.get("LAPTIME_DISABLED", "")) or not is_on(
         os.environ.get("LAPTIME_HOOKS", "1")
     ):
+        guard_files()
         return None
-    sys.meta_path.insert(0, Watch(package))
+    watch = Watch(package)
+    sys.meta_path.insert(0, watch)
+    # What this imports is no import of the script's.
+    watch.busy = True
+    guard_files()
+    watch.busy = False
     report("ready", sys.executable or "")
     if package is None:
         from _frozen_importlib_external import PathFinder

@@ -2,7 +2,7 @@
 
 It is in what the loop runs over (`range(args.epochs)`), in the condition that ends it (`while step < max_steps`)
 or in a variable with a name such as `max_steps`. Nothing of the user's code is run to find out, and what is not sure
-is `None`.
+is `None`. Where the loop may be left before, as by an early stop, the source says `at most`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .. import _loops
 from .._loops import Loop, Place
 from .names import EPOCH_NAMES, STEP_NAMES, by_name
 from .running import Running, guards, known_ops
-from .turns import Found, by_condition, count_turns, counter_name, limits_of
+from .turns import AT_MOST, Found, at_most, by_condition, count_turns, counter_name, limits_of
 
 # A turn of such a loop is a move in an environment, which need not be an update.
 _NOT_STEPS = ("timestep", "time_step", "frame", "episode", "env")
@@ -42,6 +42,11 @@ def of_epochs(
     found = _quietly(
         lambda: _epochs_by_loop(frame, place, around_creation) or by_name(frame, EPOCH_NAMES)
     )
+    if found is None or found[1].startswith(AT_MOST):
+        # The steps may be counted, and end it in the middle of an epoch.
+        steps = _quietly(lambda: _counted_steps(frame, around_creation))
+        if steps is not None and not steps[1].startswith(AT_MOST):
+            return Plan(None, steps[0], steps[1])
     return None if found is None else Plan(found[0], None, found[1])
 
 
@@ -49,6 +54,12 @@ def of_steps(frame: FrameType | None, around_creation: frozenset[Any] = frozense
     """How many steps the loop around this frame will make, in a training without epochs."""
     found = _quietly(lambda: _steps(frame, _outside(frame, around_creation)))
     return None if found is None else Plan(None, found[0], found[1])
+
+
+def with_prefix(prefix: str, source: str) -> str:
+    """A source with something before it; what says that it is a bound stays in front."""
+    bare = source.removeprefix(AT_MOST)
+    return source[: len(source) - len(bare)] + prefix + bare
 
 
 def _quietly(look: Callable[[], Found | None]) -> Found | None:
@@ -91,7 +102,7 @@ def _epochs_by_loop(
 def _turns(running: Running) -> Found | None:
     """How many turns a loop makes: what it runs over, else the condition on its epochs that ends it."""
     if running.loop.variable is not None and (found := count_turns(running)) is not None:
-        return found
+        return at_most(found) if _passes_by(running) else found
     own = running.loop.variable or ""
     limits = [
         limit
@@ -100,6 +111,22 @@ def _turns(running: Running) -> Found | None:
         or _loops._EPOCH_NAME.search(counter_name(limit.counter))
     ]
     return by_condition(limits, running, running)
+
+
+def _passes_by(running: Running) -> bool:
+    """Whether a turn of an epoch loop may train nothing, as one that was made before a resume."""
+    inside = [
+        loop
+        for loop in _loops.loops_of(running.frame.f_code)
+        if loop.encloses(running.here)
+        and running.loop.encloses(loop.start)
+        and loop != running.loop
+    ]
+    if not inside:
+        return bool(guards(running, running.here))
+    # Whether the turn comes to the loop over the batches; what is done with each is no matter here.
+    begin = running.index_at(min(loop.start for loop in inside)) - 1
+    return bool(guards(running, running.ops[begin].offset))
 
 
 def _frame_of(frame: FrameType | None, place: Place) -> FrameType | None:
@@ -131,13 +158,27 @@ def _steps(frame: FrameType | None, loops: list[tuple[FrameType, Loop]]) -> Foun
     return None if is_other else found
 
 
+def _counted_steps(frame: FrameType | None, around_creation: frozenset[Any]) -> Found | None:
+    """How many steps there are until a condition on their number ends the training."""
+    loops = _outside(frame, around_creation)
+    if frame is None or not loops or not _calls_always(Running(*loops[0]), frame):
+        return None
+    return _by_counter(loops)
+
+
+def _by_counter(loops: list[tuple[FrameType, Loop]]) -> Found | None:
+    """The condition on a counter that ends the loops of the innermost frame."""
+    inner = Running(*loops[0])
+    beside = [Running(at, loop) for at, loop in loops if at is inner.frame]
+    limits = (limit for running in beside for limit in limits_of(running))
+    return by_condition(limits, inner, beside[-1])
+
+
 def _steps_by_loop(frame: FrameType, loops: list[tuple[FrameType, Loop]]) -> Found | None:
     inner = Running(*loops[0])
     if not _calls_always(inner, frame):
         return None
-    beside = [Running(at, loop) for at, loop in loops if at is inner.frame]
-    limits = (limit for running in beside for limit in limits_of(running))
-    found = by_condition(limits, inner, beside[-1])
+    found = _by_counter(loops)
     # With loops in loops a name may count the turns of another one, and not every turn need be a step.
     if found is not None or len(loops) > 1 or guards(inner, inner.here):
         return found

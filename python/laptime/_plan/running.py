@@ -83,6 +83,27 @@ class Running:
             return {index for index, op in self.inside() if op.name in _RETURNS}
         return {index for index, _ in self.inside() if self.head in self.following(index)}
 
+    def ways_out(self) -> set[int]:
+        """The conditions on which the loop is left from within: by `break` or `return`, not by an error."""
+        goes_on_from = self.leading_to(self.turn_ends()) | {self.head}
+        leaves_from = self.leading_to({index for index, _ in self.inside() if self._leaves(index)})
+        found = set()
+        for index, op in self.inside():
+            if is_condition(op):
+                ends = [way for way in self.following(index) if way not in goes_on_from]
+                if len(ends) == 1 and (ends[0] in leaves_from or self._is_outside(ends[0])):
+                    found.add(index)
+        return found
+
+    def _leaves(self, index: int) -> bool:
+        if self.ops[index].name in _RETURNS:
+            return True
+        return index != self.head and any(map(self._is_outside, self.following(index)))
+
+    def _is_outside(self, index: int) -> bool:
+        # What ends in an error lies behind the loop as well.
+        return index < len(self.ops) and not self.loop.encloses(self.ops[index].offset)
+
     def leading_to(self, goals: set[int], avoided: int = -1) -> set[int]:
         """The instructions from which a turn can come to one of these without coming to another."""
         sources: dict[int, list[int]] = {}

@@ -27,6 +27,9 @@ _RANGES = frozenset({"range", "trange", "arange", "tnrange"})
 
 Found = tuple[int, str]
 
+# A loop with an early stop makes so many turns, or fewer.
+AT_MOST = "at most "
+
 
 # What a `for` loop runs over.
 
@@ -35,9 +38,10 @@ def count_turns(running: Running) -> Found | None:
     iterated = running.head - 1
     found = before(running.ops, iterated) if running.ops[iterated].name == "GET_ITER" else None
     try:
-        return None if found is None else _length(running, found[0])
+        turns, source = _length(running, found[0]) if found is not None else (0, "")
     except Unsure:
         return None
+    return _bounded((turns, source), running, set()) if turns else None
 
 
 def _length(running: Running, over: Expression, is_variable: bool = True) -> Found:
@@ -88,12 +92,29 @@ class _Limit:
 
 def by_condition(limits: Iterable[_Limit], inner: Running, outer: Running) -> Found | None:
     """How often the inner loop turns until a limit is reached, one of its own or of a loop around it."""
+    known: list[Found] = []
+    own: set[int] = set()
     for limit in limits:
         try:
-            return _turns_to(limit, inner, outer), limit.source
+            known.append((_turns_to(limit, inner, outer), limit.source))
         except Unsure:
             continue
-    return None
+        own.add(outer.index_at(limit.at) + 1)
+    return _bounded(min(known, key=_number), outer, own) if known else None
+
+
+def _number(found: Found) -> int:
+    return found[0]
+
+
+def _bounded(found: Found, running: Running, own: set[int]) -> Found:
+    """The number of turns, marked where the loop may also be left before on a condition that is not its own."""
+    return at_most(found) if running.ways_out() - own else found
+
+
+def at_most(found: Found) -> Found:
+    """The number of turns, marked as a bound; once."""
+    return found[0], AT_MOST + found[1].removeprefix(AT_MOST)
 
 
 def limits_of(running: Running) -> Iterator[_Limit]:

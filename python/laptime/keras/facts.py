@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import _guard, _native, _training
+
+# Rows of a batch where nobody says how many: Keras' own number.
+_USUAL_BATCH = 32
 
 
 def backend() -> str:
@@ -68,6 +71,47 @@ def computing_facts(model: Any, iterator: Any) -> dict[str, Any]:
         from ..tensorflow.facts import pipeline_facts
 
         facts |= pipeline_facts(dataset) or {}
+    return facts
+
+
+@_guard.safely
+def validation_facts(fit: Mapping[str, Any]) -> dict[str, Any]:
+    """How long a validation will be, by what `fit` holds: of arrays, and of datasets of known length."""
+    every = fit.get("validation_freq")
+    data: Any = fit.get("val_x")
+    if fit.get("validation_data") is None or not isinstance(every, int):
+        return {}
+    facts: dict[str, Any] = {"keras.validation_every": every}
+    shape = getattr(data, "shape", None)
+    batches = fit.get("validation_steps")
+    if shape:
+        size = fit.get("validation_batch_size") or fit.get("batch_size") or _USUAL_BATCH
+        batches = batches or math.ceil(shape[0] / size)
+        facts["keras.validation_rows"] = min(int(shape[0]), batches * size)
+    elif batches is None and backend() == "tensorflow" and hasattr(data, "cardinality"):
+        # Negative where it is endless or not known.
+        batches = int(data.cardinality())
+    if not batches or batches < 0:
+        return {}
+    return facts | {"keras.validation_batches": batches}
+
+
+@_guard.safely
+def ending_facts(callbacks: Any, fit: Mapping[str, Any]) -> dict[str, Any]:
+    """How many epochs a fit makes, and whether it may end before: by its loss, or by something else."""
+    import keras
+
+    epochs = callbacks.params.get("epochs")
+    facts: dict[str, Any] = {"epochs": epochs}
+    if isinstance(epochs, int):
+        # One that is resumed counts on.
+        facts["epochs"] = epochs - (fit.get("initial_epoch") or 0)
+    stops = [one for one in callbacks.callbacks if isinstance(one, keras.callbacks.EarlyStopping)]
+    has_loss = {"loss": True, "val_loss": fit.get("validation_data") is not None}
+    if len(stops) == 1 and has_loss.get(stops[0].monitor) and stops[0].baseline is None:
+        return facts | {"early_stop": max(int(stops[0].patience), 1)}
+    if stops:
+        facts["plan_source"] = f"at most epochs={epochs}"
     return facts
 
 

@@ -94,9 +94,12 @@ class Fit:
         self.is_eager = not keras_facts.is_compiled(self.model)
         if not self.is_eager:
             facts["compiled"] = TRAIN_FUNCTION
-        facts["epochs"] = callbacks.params.get("epochs")
         facts["steps_per_epoch"] = callbacks.params.get("steps")
-        self.frame_id, self.iterator = _epoch_iterator(frame)
+        inside = _fit_frame(frame)
+        facts |= keras_facts.ending_facts(callbacks, inside.f_locals if inside else {}) or {}
+        if inside is not None:
+            self.frame_id, self.iterator = id(inside), inside.f_locals.get("epoch_iterator")
+            facts |= keras_facts.validation_facts(inside.f_locals) or {}
         if self.iterator is not None:
             facts |= _array_facts(self.iterator)
             _guard.replace(type(self.iterator), "__next__", _make_next)
@@ -334,13 +337,13 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
     return __next__
 
 
-def _epoch_iterator(frame: FrameType | None) -> tuple[int, Any]:
-    """The frame of Keras' own `fit` and what it iterates, which only this frame holds."""
+def _fit_frame(frame: FrameType | None) -> FrameType | None:
+    """The frame of Keras' own `fit`: only this holds what is iterated, and what is validated with."""
     while frame is not None:
         if frame.f_code.co_name == "fit" and "epoch_iterator" in frame.f_code.co_varnames:
-            return id(frame), frame.f_locals.get("epoch_iterator")
+            return frame
         frame = frame.f_back
-    return 0, None
+    return None
 
 
 def _array_facts(iterator: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from . import (
     loader,
     modules,
     optimizers,
+    other_loaders,
     waits,
     workers,
 )
@@ -50,6 +51,7 @@ def attach() -> None:
         ("CUDAGraph", graphs.attach),
         ("DataLoader", loader.attach),
         ("DataLoader workers", workers.attach),
+        ("DataLoader.__init__", other_loaders.attach),
         *layers,
         *changes,
     )

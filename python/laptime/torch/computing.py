@@ -14,6 +14,7 @@ from torch.nn.modules.conv import _ConvNd as _Convolution
 from torch.nn.parameter import is_lazy
 
 from .. import _guard, _native
+from . import padding
 from .sizes import find_tensor, untracked
 
 # Devices whose autocast can be asked for by name, in the versions of torch that can be asked.
@@ -82,6 +83,7 @@ def note_zeroed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 def model_facts(parameters: list[Any]) -> dict[str, Any]:
     """How the model of a fit is computed; torch's settings are those of the first update."""
     facts = {"torch.compiled": "yes" if _compiles() else "no"} | _of_model | _zeroed
+    facts |= padding.facts()
     if parameters and parameters[0].is_cuda:
         facts |= _cuda_facts(parameters[0].device)
     return facts

@@ -9,10 +9,12 @@ import torch
 from torch.utils.data import dataloader
 
 from .. import _guard, _native
-from .._native import end_wait, request, take_batch
+from .._native import REQUEST_INTERRUPTS, REQUEST_TIMED, end_wait, request, take_batch
 from .._passes import begin_pass, exhaust_pass, keep, owned
 from .._training import here
-from .loading import time_loading
+from .loading import time_next_batch
+from .other_loaders import note_pass
+from .padding import look_at_padding
 from .sizes import find_samples
 
 _is_grad_enabled = torch.is_grad_enabled
@@ -39,6 +41,7 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self)
         # Starting workers is part of the wait for the first batch.
         ticket = begin_pass(self)
+        note_pass(self)
         try:
             iterator = original(self)
         except BaseException as error:
@@ -50,8 +53,6 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
             end_wait()
         keep(iterator, ticket)
         _count_orders(iterator, here.training.newest_pass)
-        if type(iterator) is dataloader._SingleProcessDataLoaderIter:
-            time_loading(iterator._dataset_fetcher, _is_training)
         return iterator
 
     return __iter__
@@ -59,8 +60,9 @@ def _make_iter(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
     def __next__(self: Any) -> Any:
-        if request(self):
-            _interrupt_step()
+        wanted = request(self)
+        if wanted:
+            _look_closer(self, wanted)
         try:
             batch = original(self)
         except BaseException as error:
@@ -71,6 +73,8 @@ def _make_next(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         if take_batch(self, batch):
             _native.count_samples(self, find_samples(batch) or 0)
+        if wanted and wanted == REQUEST_TIMED:
+            look_at_padding(batch)
         return batch
 
     return __next__
@@ -96,10 +100,10 @@ def _count_orders(iterator: Any, pass_id: int) -> None:
 
 
 @_guard.safely
-def _interrupt_step() -> None:
-    if not _is_training():
-        _native.interrupt_step()
-
-
-def _is_training() -> bool:
-    return _is_grad_enabled() and not here.training.in_eval_mode()
+def _look_closer(iterator: Any, wanted: int) -> None:
+    """A request is more than the next one of the pass that trains."""
+    if wanted == REQUEST_INTERRUPTS:
+        if not _is_grad_enabled() or here.training.in_eval_mode():
+            _native.interrupt_step()
+    elif wanted == REQUEST_TIMED and type(iterator) is dataloader._SingleProcessDataLoaderIter:
+        time_next_batch(iterator._dataset_fetcher)

@@ -1,84 +1,110 @@
 """Loading: what a batch takes to load, wherever it is loaded, and how much of that is computing.
 
-Every 32nd batch is timed, and one at the begin of each pass. Whether loading computes or waits decides how many workers are worth their CPUs.
+Some batches are timed, the others are left alone: even a Python function that does nothing takes several
+microseconds in a loop where PyTorch has emptied the caches. Whether loading computes or waits decides how many
+workers are worth their CPUs.
 """
 
 from __future__ import annotations
 
 import os
 import time
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from .. import _guard, _native
 
-# Two looks at a thread's counters take about 10 µs.
-_EVERY = 32
-# The first batch of a pass pays for cold caches.
-_FIRST = 1
+# In a worker, as in the training process: the first batch of a pass pays for cold caches.
+_EVERY, _FIRST = 32, 1
+
+# When a batch began: wall time, then CPU time of the thread and its time in the queue for a CPU, ns.
+_Began = tuple[int, tuple[int, int]]
 
 
 @_guard.safely
-def time_loading(fetcher: Any, is_training: Callable[[], bool]) -> None:
-    """Counts what some batches of a fetcher take, of those it loads while `is_training`."""
-    loading = _Loading(fetcher, is_training)
-    fetcher.fetch, fetcher.collate_fn = loading.fetch, loading.collate
+def time_next_batch(fetcher: Any) -> None:
+    """Counts what the next batch of a fetcher takes; after that the fetcher is as it was."""
 
-
-class _Loading:
-    """The loading of one fetcher."""
-
-    def __init__(self, fetcher: Any, is_training: Callable[[], bool]) -> None:
-        # The fetcher must go with its iterator, and with it the files of an iterable dataset: no cycle.
-        self.fetcher = weakref.ref(fetcher)
-        self.original_fetch, self.original_collate = type(fetcher).fetch, fetcher.collate_fn
-        self.is_training = is_training
-        self.batches = 0
-        # Nanoseconds of the batch that is timed; `None` between those.
-        self.collated: int | None = None
-
-    def fetch(self, *args: Any, **kwargs: Any) -> Any:
-        turn = self.batches % _EVERY
-        self.batches += 1
-        began = self._begin() if turn == _FIRST else None
+    def fetch(*args: Any, **kwargs: Any) -> Any:
+        del fetcher.fetch
         try:
-            batch = self.original_fetch(self.fetcher(), *args, **kwargs)
-        except BaseException as error:
-            self.collated = None
-            _guard.hide_frame(error)
-            raise
-        if began is not None:
-            self._count(began)
-        return batch
-
-    def collate(self, *args: Any, **kwargs: Any) -> Any:
-        began = time.perf_counter_ns() if self.collated is not None else 0
-        try:
-            batch = self.original_collate(*args, **kwargs)
+            return _load_timed(fetcher, fetcher.fetch, args, kwargs)
         except BaseException as error:
             _guard.hide_frame(error)
             raise
-        if self.collated is not None:
-            self.collated += time.perf_counter_ns() - began
+
+    fetcher.fetch = fetch
+
+
+@_guard.safely
+def time_some_batches(fetcher: Any) -> None:
+    """Counts what some of the batches of a worker's fetcher take."""
+    original, batches = fetcher.fetch, 0
+
+    def fetch(*args: Any, **kwargs: Any) -> Any:
+        nonlocal batches
+        turn, batches = batches % _EVERY, batches + 1
+        try:
+            if turn == _FIRST:
+                return _load_timed(fetcher, original, args, kwargs)
+            return original(*args, **kwargs)
+        except BaseException as error:
+            _guard.hide_frame(error)
+            raise
+
+    fetcher.fetch = fetch
+
+
+def _load_timed(
+    fetcher: Any, load: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Loads a batch and counts what that took."""
+    collate = _Collate(fetcher.collate_fn)
+    fetcher.collate_fn = collate
+    began = _begin()
+    try:
+        batch = load(*args, **kwargs)
+    except BaseException as error:
+        _guard.hide_frame(error)
+        raise
+    finally:
+        fetcher.collate_fn = collate.original
+    if began is not None:
+        _count(began, collate.took)
+    return batch
+
+
+class _Collate:
+    """A collate function of the script that is timed, ns."""
+
+    def __init__(self, original: Callable[..., Any]) -> None:
+        self.original = original
+        self.took = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        began = time.perf_counter_ns()
+        try:
+            batch = self.original(*args, **kwargs)
+        except BaseException as error:
+            _guard.hide_frame(error)
+            raise
+        self.took += time.perf_counter_ns() - began
         return batch
 
-    @_guard.safely
-    def _begin(self) -> tuple[int, tuple[int, int]] | None:
-        if not self.is_training():
-            return None
-        self.collated = 0
-        return time.perf_counter_ns(), _thread_ns()
 
-    @_guard.safely
-    def _count(self, began: tuple[int, tuple[int, int]]) -> None:
-        took, (cpu, queue) = time.perf_counter_ns() - began[0], _thread_ns()
-        collated, self.collated = self.collated or 0, None
-        _native.count("loaded_batches", 1)
-        _native.count("loading_ns", took)
-        _native.count("loading_cpu_ns", max(cpu - began[1][0], 0))
-        _native.count("loading_queue_ns", max(queue - began[1][1], 0))
-        _native.count("collate_ns", collated)
+@_guard.safely
+def _begin() -> _Began:
+    return time.perf_counter_ns(), _thread_ns()
+
+
+@_guard.safely
+def _count(began: _Began, collated: int) -> None:
+    took, (cpu, queue) = time.perf_counter_ns() - began[0], _thread_ns()
+    _native.count("loaded_batches", 1)
+    _native.count("loading_ns", took)
+    _native.count("loading_cpu_ns", max(cpu - began[1][0], 0))
+    _native.count("loading_queue_ns", max(queue - began[1][1], 0))
+    _native.count("collate_ns", collated)
 
 
 def _thread_ns() -> tuple[int, int]:

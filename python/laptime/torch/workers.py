@@ -13,7 +13,7 @@ from torch.utils.data import _utils, dataloader
 
 from .. import _guard, _native
 from .._training import Training, here
-from .loading import time_loading
+from .loading import time_some_batches
 from .sizes import DEEPEST
 
 
@@ -66,8 +66,7 @@ def _timed_create(create: Callable[..., Any]) -> Callable[..., Any]:
 
 @_guard.safely
 def _time_fetcher(fetcher: Any) -> None:
-    # A worker cannot tell what its batches are for.
-    time_loading(fetcher, lambda: True)
+    time_some_batches(fetcher)
     fetcher.fetch = _timed(fetcher.fetch, _native.stage_id("fetch"))
     fetcher.collate_fn = _timed(fetcher.collate_fn, _native.stage_id("collate"))
     dataset = fetcher.dataset

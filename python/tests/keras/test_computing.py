@@ -20,3 +20,19 @@ def test_how_a_fit_is_compiled_and_what_its_dataset_is_made_of_are_recorded(tmp_
     }
     assert first["tensorflow.data"] == "range batch map prefetch filter"
     assert second["tensorflow.data"] == "range batch map prefetch repeat"
+
+
+def test_a_fit_that_is_resumed_or_may_end_early_says_so(tmp_path: Path) -> None:
+    bare, recorded = run_both(["endings.py"], tmp_path)
+    assert bare.code == 0, bare.stderr[-3000:]
+    assert recorded.ending.stdout == bare.stdout
+    found = [
+        (fit["planned_epochs"], fit["epochs"], fit["patience"], fit["plan_source"])
+        for fit in recorded.run.fits
+    ]
+    assert found == [
+        (3, 3, None, None),
+        (3, 3, 2, None),
+        (3, 3, 4, None),
+        (3, 3, None, "at most epochs=3"),
+    ]

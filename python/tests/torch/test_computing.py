@@ -31,3 +31,15 @@ def test_a_compiled_model_is_known_to_be_one(tmp_path: Path) -> None:
     recorded = run_hooked(["compiled.py"], tmp_path)
     settings = recorded.report["fits"][0]["settings"]
     assert (settings["torch.compiled"], settings["torch.autocast"]) == ("yes", "off")
+
+
+def test_the_padding_of_batches_is_read_from_their_mask(tmp_path: Path) -> None:
+    bare, recorded = run_both(["padded.py"], tmp_path)
+    assert bare.code == 0 and recorded.ending == bare, bare.stderr
+    settings = recorded.report["fits"][0]["settings"]
+    assert (settings["torch.padding"], settings["torch.padded_columns"]) == ("0.600", "0.500")
+
+
+def test_a_mask_that_is_added_does_not_tell_the_padding(tmp_path: Path) -> None:
+    settings = run_hooked(["padded.py", "added"], tmp_path).report["fits"][0]["settings"]
+    assert "torch.padding" not in settings

@@ -30,7 +30,7 @@ impl Cadence {
     /// The same for something that should be done so many times less often.
     pub(super) fn by(evidence: &Evidence<'_>, spent: f64, times: u64, less_often: f64) -> Self {
         let gain = evidence.without(spent * (1.0 - 1.0 / less_often));
-        let speedup = Speedup::predicted((gain / (1.0 + UNCERTAIN.0)).max(1.0), gain * (1.0 + UNCERTAIN.1));
+        let speedup = Speedup::between(gain, gain, UNCERTAIN).not_slower();
         Self { less_often, speedup, ..Self::of(evidence, spent, times) }
     }
 
@@ -42,10 +42,8 @@ impl Cadence {
         let rest = (training.seconds - spent).max(training.seconds * 1e-3);
         let enough = LESS_OFTEN.into_iter().find(|factor| spent / factor <= LEFT * rest);
         let less_often = enough.unwrap_or(LESS_OFTEN[LESS_OFTEN.len() - 1]);
-        let speedup = Speedup::predicted(
-            (training.seconds / (rest + spent / less_often) / (1.0 + UNCERTAIN.0)).max(1.0),
-            training.seconds / rest * (1.0 + UNCERTAIN.1),
-        );
+        let (low, high) = (training.seconds / (rest + spent / less_often), training.seconds / rest);
+        let speedup = Speedup::between(low, high, UNCERTAIN).not_slower();
         Self { every, each_s: spent / times_seen.max(1.0), less_often, speedup }
     }
 

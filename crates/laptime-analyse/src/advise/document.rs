@@ -123,10 +123,18 @@ impl Speedup {
         Self { low, high, typical: true }
     }
 
-    /// What the run's own times predict, give or take a share of the gain itself and of the whole.
+    /// What the run's own times predict, which may be off by this share below and above.
     #[must_use]
     pub fn around(speedup: f64, uncertain: f64) -> Self {
-        Self::predicted(speedup / (1.0 + uncertain), speedup * (1.0 + uncertain))
+        Self::between(speedup, speedup, (uncertain, uncertain))
+    }
+
+    /// What the run's own times predict between two gains, which may be off by these shares below the one and above
+    /// the other. It is so for what halves the time; of a small gain less is at stake, and less unknown.
+    #[must_use]
+    pub fn between(low: f64, high: f64, uncertain: (f64, f64)) -> Self {
+        let weight = |gain: f64| (gain - 1.0).clamp(0.0, 1.0).sqrt();
+        Self::predicted(low / (1.0 + uncertain.0 * weight(low)), high * (1.0 + uncertain.1 * weight(high)))
     }
 
     /// The same of a change that cannot make anything slower.

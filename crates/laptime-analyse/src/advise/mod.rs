@@ -24,6 +24,9 @@ pub use document::{ADVICE_SCHEMA, Advice, Item, MeasuredSpeedup, Proof, Speedup}
 pub use evidence::Evidence;
 pub use machine::{MACHINE_ADVICE_SCHEMA, MachineAdvice, MachineFacts, MachineItem, advise_machine};
 
+pub(crate) use pipeline::Pipeline;
+pub(crate) use rules::fixed_cost;
+
 use laptime_core::Change;
 
 use crate::compare::ComparedRun;

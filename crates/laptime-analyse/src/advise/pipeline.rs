@@ -15,26 +15,26 @@ const ROUNDS: usize = 60;
 
 /// What the steps of a training need.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pipeline {
+pub(crate) struct Pipeline {
     /// Everything in a step but the wait for its batch, with CPUs to spare, seconds.
-    pub(super) compute_s: f64,
+    pub(crate) compute_s: f64,
     /// CPU time of that, seconds; more than `compute_s` where threads compute together.
-    pub(super) compute_cpu_s: f64,
+    pub(crate) compute_cpu_s: f64,
     /// CPU time to load a batch, seconds.
-    pub(super) load_cpu_s: f64,
+    pub(crate) load_cpu_s: f64,
     /// What loading waits for besides, seconds.
-    pub(super) load_waits_s: f64,
+    pub(crate) load_waits_s: f64,
     /// CPUs.
-    pub(super) cpus: f64,
+    pub(crate) cpus: f64,
     /// Other programs that want the CPUs as much.
-    pub(super) rivals: f64,
+    pub(crate) rivals: f64,
     /// Steps of an epoch.
-    pub(super) steps_per_epoch: f64,
+    pub(crate) steps_per_epoch: f64,
 }
 
 impl Pipeline {
     /// Of a training whose loading was timed; `None` where it was not, or what it had of the CPUs is unknown.
-    pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
+    pub(crate) fn of(evidence: &Evidence<'_>) -> Option<Self> {
         let passes = &evidence.run.passes;
         let has_workers = evidence.fit.workers.unwrap_or(0) > 0;
         let loading = if has_workers { passes.worker_loading } else { passes.own_loading }?;
@@ -60,35 +60,53 @@ impl Pipeline {
     }
 
     /// Seconds a step with so many workers that live as long as the training, or start anew each epoch.
-    pub(super) fn step_s(&self, workers: u64, persistent: bool) -> f64 {
-        let mut share = 1.0_f64;
-        let mut step = self.at_share(workers, share);
-        for _ in 0..ROUNDS {
-            let threads = (self.compute_cpu_s + self.load_cpu_s) / share / step.max(1e-9);
-            share = (share + self.granted(threads)) / 2.0;
-            step = self.at_share(workers, share);
-        }
+    pub(crate) fn step_s(&self, workers: u64, persistent: bool) -> f64 {
+        let share = self.share(workers);
+        let step = self.at_share(workers, share);
         if workers == 0 {
             return step;
         }
         // An epoch begins with nothing loaded ahead.
-        let first = self.load_s(share) + if persistent { 0.0 } else { START_S * workers as f64 };
+        let first = self.load_s(share) + if persistent { 0.0 } else { Self::start_s(workers) };
         step + first / self.steps_per_epoch
     }
 
+    /// Computing of a step, and loading of a batch by one worker, beside so many of them; seconds.
+    pub(crate) fn stages(&self, workers: u64) -> (f64, f64) {
+        let share = self.share(workers);
+        let hand_over = if workers == 0 { 0.0 } else { HAND_OVER_S };
+        (self.computing(share) + hand_over, self.load_s(share))
+    }
+
+    /// What workers that start anew take until they load, seconds.
+    pub(crate) fn start_s(workers: u64) -> f64 {
+        START_S * workers as f64
+    }
+
+    /// The share of a CPU that each thread gets with so many workers.
+    fn share(&self, workers: u64) -> f64 {
+        let mut share = 1.0_f64;
+        for _ in 0..ROUNDS {
+            let step = self.at_share(workers, share);
+            let threads = (self.compute_cpu_s + self.load_cpu_s) / share / step.max(1e-9);
+            share = (share + self.granted(threads)) / 2.0;
+        }
+        share
+    }
+
     /// The same with loading that takes only a part of what it does, of its CPU time and its waits alike.
-    pub(super) fn with_loading(&self, part: f64) -> Self {
+    pub(crate) fn with_loading(&self, part: f64) -> Self {
         Self { load_cpu_s: self.load_cpu_s * part, load_waits_s: self.load_waits_s * part, ..*self }
     }
 
     /// The fewest workers, of at most so many, that are as good as any.
-    pub(super) fn best_workers(&self, most: u64) -> u64 {
+    pub(crate) fn best_workers(&self, most: u64) -> u64 {
         let best = (1..=most).map(|workers| self.step_s(workers, true)).fold(f64::INFINITY, f64::min);
         (1..=most).find(|workers| self.step_s(*workers, true) <= best * AS_GOOD).unwrap_or(1)
     }
 
     /// The share of loading that computes rather than waits, 0 to 1.
-    pub(super) fn computing_share(&self) -> f64 {
+    pub(crate) fn computing_share(&self) -> f64 {
         self.load_cpu_s / (self.load_cpu_s + self.load_waits_s).max(f64::MIN_POSITIVE)
     }
 
@@ -102,12 +120,16 @@ impl Pipeline {
     }
 
     fn at_share(&self, workers: u64, share: f64) -> f64 {
-        let on_cpu = self.compute_cpu_s.min(self.compute_s);
-        let computing = self.compute_s - on_cpu + on_cpu / share;
+        let computing = self.computing(share);
         match workers {
             0 => computing + self.load_s(share),
             _ => (computing + HAND_OVER_S).max(self.load_s(share) / workers as f64),
         }
+    }
+
+    fn computing(&self, share: f64) -> f64 {
+        let on_cpu = self.compute_cpu_s.min(self.compute_s);
+        self.compute_s - on_cpu + on_cpu / share
     }
 
     fn load_s(&self, share: f64) -> f64 {

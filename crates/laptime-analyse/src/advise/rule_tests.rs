@@ -21,6 +21,29 @@ fn a_healthy_training_gets_no_advice_and_is_told_what_was_checked() {
 }
 
 #[test]
+fn what_takes_little_of_the_training_is_fine_however_unsure_its_gain_is() {
+    let little = |at: StageId| made(workers(2), move |_| [computing(100.0), vec![(at, 2.0)]].concat());
+    for (stage, subject) in [
+        (StageId::EVALUATE, "evaluation"),
+        (StageId::CHECKPOINT, "checkpoints"),
+        (StageId::CALLBACKS, "callbacks and logging"),
+    ] {
+        let advice = advised(&little(stage));
+        assert!(advice.items.is_empty(), "{subject}: {:?}", advice.items);
+        assert!(advice.fine.contains(&subject), "{subject}: {:?}", advice.fine);
+    }
+}
+
+#[test]
+fn a_checkpoint_at_the_end_is_none_too_many() {
+    let run = made(workers(2), |step| {
+        let saved = (step == 199).then_some((StageId::CHECKPOINT, 4_000.0));
+        computing(100.0).into_iter().chain(saved).collect()
+    });
+    assert!(item(&run, "checkpoint").is_none(), "{:?}", item(&run, "checkpoint"));
+}
+
+#[test]
 fn without_workers_loading_that_computes_gets_as_many_as_there_are_cpus_for() {
     let mut run = made(workers(0), |_| waiting(60.0, 40.0));
     run.passes.own_loading = loading(60.0, 0.0, 1.0);
@@ -28,6 +51,9 @@ fn without_workers_loading_that_computes_gets_as_many_as_there_are_cpus_for() {
     assert_eq!(found.title, "load with 2 workers");
     assert_eq!(found.injects.as_deref(), Some("num_workers=2,persistent_workers=1"));
     assert!(holds(&found, 2.0), "100 ms of work on two CPUs: {:?}", found.speedup);
+    torch_setting(&mut run, "torch.persistent_workers", "yes");
+    let found = item(&run, "workers").expect("the model waits 60 %");
+    assert_eq!(found.injects.as_deref(), Some("num_workers=2"), "they are kept already");
 }
 
 #[test]

@@ -223,8 +223,8 @@ pub(super) fn fits(a: &Side<'_>, b: &Side<'_>) -> Vec<FitRatio> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::series::unseen;
     use super::*;
+    use crate::time_left::unseen;
 
     fn seen(seconds: f64, relative: f64) -> Mean {
         Mean { seconds, error: Some(MeanError { relative, degrees: 20.0, wander: unseen(60.0) }) }

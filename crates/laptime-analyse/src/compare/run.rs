@@ -4,11 +4,15 @@ use laptime_core::{Machine, Ticks};
 
 use super::document::{RunRef, SideSummary};
 use super::series::mean_step;
+use crate::fit::Fit;
+use crate::outlook::first_epoch;
 use crate::passes::Passes;
 use crate::process::Process;
 use crate::report::Report;
 use crate::steady::{Settling, settling};
-use crate::step_series::{Block, StepSeries, joined};
+use crate::step_pace::{StepPace, Steps};
+use crate::step_series::{Block, joined};
+use crate::surroundings::Surroundings;
 
 /// A run with what a report leaves out: its machine, and its steps in time order.
 #[derive(Clone, Debug)]
@@ -35,14 +39,27 @@ pub(super) struct FitSteps {
     pub(super) settling: Settling,
     /// Seconds of a tick.
     pub(super) tick_s: f64,
+    /// Steps of its first epoch, once that is over.
+    first_epoch: Option<u64>,
+    /// What it does outside its steps.
+    surroundings: Surroundings,
 }
 
 impl FitSteps {
-    fn new(fit: u32, series: &StepSeries, tick_s: f64) -> Self {
+    fn new(number: u32, fit: &Fit, process: &Process) -> Self {
+        let (series, timebase) = (&fit.steps, process.timebase());
         let settling = settling(series);
         let warm_up = settling.warm_up_steps().unwrap_or(0);
         let (blocks, steady) = (series.blocks().to_vec(), series.blocks_after(warm_up).to_vec());
-        Self { fit, blocks, steady, settling, tick_s }
+        Self {
+            fit: number,
+            blocks,
+            steady,
+            settling,
+            tick_s: timebase.seconds(Ticks(1)),
+            first_epoch: first_epoch(fit),
+            surroundings: Surroundings::of(fit, process.extent().end, &timebase),
+        }
     }
 
     /// Steps of warm-up that are left out.
@@ -60,9 +77,8 @@ impl ComparedRun {
     /// A run by its report, its machine and the process that trained.
     pub(crate) fn new(report: Report, machine: Machine, process: Option<&Process>) -> Self {
         let fits = process.into_iter().flat_map(|process| {
-            let tick_s = process.timebase().seconds(Ticks(1));
             let began = process.fits.iter().filter(|(_, fit)| fit.began.is_some());
-            began.map(move |(index, fit)| FitSteps::new(*index, &fit.steps, tick_s))
+            began.map(move |(index, fit)| FitSteps::new(*index, fit, process))
         });
         let fits = fits.filter(|fit| !fit.blocks.is_empty()).collect();
         Self { report, machine, fits, passes: Passes::default() }
@@ -70,7 +86,7 @@ impl ComparedRun {
 
     /// How much others wanted the CPUs: the share of them that other programs kept busy, else the share of the time in
     /// which some task waited for one.
-    pub(super) fn contention(&self) -> Option<f64> {
+    pub(crate) fn contention(&self) -> Option<f64> {
         let machine = &self.report.machine;
         let cpus = machine.cpus.map_or(f64::from(self.report.run.cpus), |cpus| cpus as f64).max(1.0);
         machine.other_cpus.map(|others| (others / cpus).min(1.0)).or(machine.cpu_pressure)
@@ -91,6 +107,47 @@ impl ComparedRun {
             (block.steps == 1).then(|| (seconds(block.ticks), seconds(block.wait), block.samples))
         };
         steps.blocks.iter().map(one).collect()
+    }
+
+    /// What the steps of a fit take from here on; `None` of fewer than three.
+    pub(crate) fn step_pace(&self, fit: u32) -> Option<StepPace> {
+        let steps = self.fits.iter().find(|steps| steps.fit == fit)?;
+        StepPace::of(&Steps {
+            blocks: &steps.blocks,
+            settling: steps.settling,
+            first_epoch: steps.first_epoch,
+            tick_s: steps.tick_s,
+        })
+    }
+
+    /// Mean time of a step of a fit after its warm-up, and the part of it that waits for data; seconds.
+    pub(crate) fn steady_step(&self, fit: u32) -> Option<(f64, f64)> {
+        let steps = self.fits.iter().find(|steps| steps.fit == fit)?;
+        let all = joined(&steps.steady, 1).pop().filter(|all| all.steps > 0)?;
+        let seconds = |ticks: u64| ticks as f64 * steps.tick_s / all.steps as f64;
+        Some((seconds(all.ticks), seconds(all.wait)))
+    }
+
+    /// The mean losses of at most so many stretches of steps, each with the steps until its middle; `None` where few
+    /// steps have a loss.
+    pub(crate) fn step_losses(&self, fit: u32, stretches: usize) -> Option<Vec<(f64, f64)>> {
+        let blocks = &self.fits.iter().find(|steps| steps.fit == fit)?.blocks;
+        let sum = |of: fn(&Block) -> u64| blocks.iter().map(of).sum::<u64>();
+        if sum(|block| block.losses) * 2 < sum(|block| block.steps) {
+            return None;
+        }
+        let mut before = 0.0;
+        let stretches = joined(blocks, stretches).into_iter().filter_map(|block| {
+            let middle = before + block.steps as f64 / 2.0;
+            before += block.steps as f64;
+            (block.losses > 0).then(|| (middle, block.loss_sum / block.losses as f64))
+        });
+        Some(stretches.collect())
+    }
+
+    /// What a fit does outside its steps; `None` where it took none.
+    pub(crate) fn surroundings(&self, fit: u32) -> Option<&Surroundings> {
+        self.fits.iter().find(|steps| steps.fit == fit).map(|steps| &steps.surroundings)
     }
 
     /// Mean step of a fit in so many stretches of equal length , seconds.

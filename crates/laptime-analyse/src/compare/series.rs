@@ -3,7 +3,7 @@
 use super::run::FitSteps;
 use crate::statistics::{lag_one_correlation, mean, variance};
 use crate::step_series::joined;
-use crate::time_left::{MOST_CORRELATION, inflation};
+use crate::time_left::{MOST_CORRELATION, UNSEEN, inflation, unseen};
 
 /// Stretches the steps are looked at in: many see short bursts well, few see slow ones. The widest error counts.
 const STRETCHES: [usize; 3] = [24, 12, 8];
@@ -13,18 +13,6 @@ pub(super) const FEWEST_STEPS: u64 = 12;
 const FEWEST_STRETCHES: usize = 4;
 /// Stretches in which a wandering machine shows.
 const WANDER_STRETCHES: usize = 8;
-
-/// What two runs of the same command differ by on a quiet machine, standard deviation, however long they are.
-const UNSEEN: f64 = 0.005;
-/// Shorter runs than this see too little of what a machine does, seconds, and the shorter the less: equal ones of
-/// 0.07 s differed by a fifth on a virtual machine where those of 3.5 s differed by 6 %.
-const LONG: f64 = 10.0;
-const SHORTER: f64 = 0.75;
-
-/// What a run may be off by through what it did not see, with so many seconds of steps; standard deviation as a share.
-pub(super) fn unseen(seconds: f64) -> f64 {
-    UNSEEN * (1.0 + LONG / seconds.max(1e-3)).powf(SHORTER)
-}
 
 /// A mean, and how wrong it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -79,6 +79,19 @@ pub struct FitSummary {
     pub choices: BTreeMap<String, String>,
 }
 
+impl FitSummary {
+    /// Whether its plan is only a bound, as of a loop that may be left before or an early stop: time left is at most so
+    /// much then.
+    #[must_use]
+    pub fn may_end_early(&self) -> bool {
+        let is_bound = self.plan_source.as_deref().is_some_and(|source| source.starts_with(BOUND));
+        is_bound || self.patience.is_some() || self.target.is_some()
+    }
+}
+
+/// What the source of a plan begins with that is only a bound.
+const BOUND: &str = "at most ";
+
 /// The steps of a fit after its warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SteadySteps {

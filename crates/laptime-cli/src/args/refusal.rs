@@ -8,7 +8,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::failure::{EXIT_USAGE, Failure, closest};
 
 /// The commands, as they are typed.
-const COMMANDS: [&str; 8] = ["run", "demo", "train", "sweep", "data", "report", "compare", "runs"];
+const COMMANDS: [&str; 10] =
+    ["run", "demo", "train", "sweep", "data", "report", "advise", "predict", "compare", "runs"];
 
 /// Why to stop after reading the command line.
 #[derive(Debug)]

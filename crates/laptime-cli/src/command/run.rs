@@ -26,10 +26,12 @@ use laptime_store::clear_rings_of;
 use super::train::complete;
 use crate::Ending;
 use crate::args::RunArgs;
+use crate::due::Due;
 use crate::export::tensorboard::{Board, check_folder};
 use crate::failure::Failure;
-use crate::live::{Live, Views};
+use crate::live::{Live, Unfinished, Views};
 use crate::one_line::shown_path;
+use crate::outlook::Outlook;
 use crate::screen::{Screen, note};
 use crate::study::Study;
 use crate::text::summary_text;
@@ -56,18 +58,22 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
     if let Some(warning) = &warning {
         screen.note(&format!("warning: {warning}"));
     }
-    let Watched { finished, ended, board } = watch(&words, args, board, supervisor, &signals)?;
+    // Of several ranks the first speaks for all.
+    let is_first = launch.as_ref().is_none_or(|launch| launch.rank == 0);
+    let outlook = is_first
+        .then(|| Outlook::new(&settings.runs_folder(), Due::of_run(args.deadline), settings.quiet, screen));
+    let views = Views::default().with_board(board).with_outlook(outlook);
+    let Watched { finished, ended, unfinished } = watch(&words, args, views, supervisor, &signals)?;
     if let Some(run) = &finished.run {
         let patience = if matches!(ended, Ended::Signal(_)) { DYING_TOGETHER } else { Duration::ZERO };
         clear_rings_of(run, launch.as_ref().map(|launch| launch.rank), patience);
     }
-    // Of several ranks the first speaks for all.
-    let is_first = launch.as_ref().is_none_or(|launch| launch.rank == 0);
-    if is_first && (!settings.quiet || board.is_some()) {
+    let is_wanted = unfinished.board.is_some() || unfinished.outlook.as_ref().is_some_and(Outlook::is_wanted);
+    if is_first && (!settings.quiet || is_wanted) {
         if launch.is_some() && ended == Ended::Exit(0) {
             let _ = finished.run.as_deref().map(wait_for_their_end);
         }
-        show(finished, board, args, settings.quiet, screen);
+        show(finished, unfinished, args, settings.quiet, screen);
     }
     Ok(Ending::Like(ended))
 }
@@ -103,21 +109,22 @@ fn options(words: &[OsString], settings: &Settings, launch: Option<Launch>) -> O
 struct Watched {
     finished: Finished,
     ended: Ended,
-    board: Option<Board>,
+    unfinished: Unfinished,
 }
 
 /// Starts the command and stays with it until it has ended.
 fn watch(
     words: &[OsString],
     args: &RunArgs,
-    board: Option<Board>,
+    views: Views,
     supervisor: Supervisor,
     signals: &Blocked,
 ) -> Result<Watched, Failure> {
-    let attach = Attach { hooks: !args.no_hooks, layers: args.layers, changes: args.change.clone() };
+    let attach =
+        Attach { hooks: !args.no_hooks, layers: args.layers, changes: args.change.clone(), probe: None };
     let started = Foreground::start(words, supervisor, signals, &attach);
     let mut command = started.map_err(|error| program::not_started(program_of(words), &error))?;
-    let live = Live::follow(command.supervisor().run(), Views::default().with_board(board));
+    let live = Live::follow(command.supervisor().run(), views);
     if args.profile {
         command.profile();
     }
@@ -125,20 +132,22 @@ fn watch(
     if let Some(error) = profile_trouble {
         note(&format!("warning: the profile is not kept in full: {error}"));
     }
-    Ok(Watched { finished, ended, board: live.end() })
+    Ok(Watched { finished, ended, unfinished: live.end() })
 }
 
 /// The summary goes to standard error: standard output is the command's alone.
-fn show(finished: Finished, board: Option<Board>, args: &RunArgs, quiet: bool, screen: &Screen) {
+fn show(finished: Finished, unfinished: Unfinished, args: &RunArgs, quiet: bool, screen: &Screen) {
     let kept = finished.run.as_deref().filter(|_| finished.unsaved.is_none()).map(shown_path);
     let report = match Study::of_finished(finished).with_lap(args.lap.lap).report() {
         Ok(report) => report,
         Err(error) => return screen.note(&format!("warning: could not report on the run: {error}")),
     };
-    let note = board.map(|board| complete(board, &report, screen));
+    let mut notes: Vec<String> =
+        unfinished.board.map(|board| complete(board, &report, screen)).into_iter().collect();
+    notes.extend(unfinished.outlook.map(|outlook| outlook.end(&report)).unwrap_or_default());
     if !quiet {
         screen.note(summary_text(&report, kept.as_deref(), screen.error_style()).trim_end());
-        note.iter().for_each(|note| screen.note(note));
+        notes.iter().for_each(|note| screen.note(note));
     }
 }
 

@@ -7,16 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use laptime_analyse::Report;
 use laptime_core::{RunMeta, Status};
+use laptime_launch::is_inside_a_run;
 use laptime_record::{Finished, Options, ProgramStart, Recorder};
 use laptime_store::salvage_rings;
 use laptime_train::{DataSource, Ended, ModelKind, Plan, Prepared, TrainError, UnknownName, Until};
 
 use crate::Ending;
 use crate::args::{BatchSize, DataChoice, Output, Place, TrainArgs, unknown_model};
+use crate::due::Due;
 use crate::export::tensorboard::{Board, check_folder, on_the_board};
 use crate::failure::{EXIT_USAGE, Failure};
-use crate::live::{Live, Views};
+use crate::live::{Live, Unfinished, Views};
 use crate::one_line::shown_path;
+use crate::outlook::Outlook;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::report_text;
@@ -153,14 +156,14 @@ pub(crate) fn train(
     let mut warned = warn_if_not_kept(&recorder, screen);
     let live = Live::follow(recorder.run(), views(session, screen));
     let outcome = train_all(prepared, &recorder, &stop);
-    let board = live.end();
+    let unfinished = live.end();
     let finished = finish(recorder, &outcome);
     if finished.unsaved.is_some() && !warned {
         warned = true;
         screen.note("warning: the run could not be kept in full; the report says what is missing");
     }
     let kept = finished.run.clone().filter(|_| !warned).map(|run| shown_path(&run));
-    show(finished, board, kept.as_deref(), session, screen)?;
+    show(finished, unfinished, kept.as_deref(), session, screen)?;
     match outcome {
         Ok(ending) => Ok(ending),
         Err(error) => {
@@ -174,7 +177,10 @@ pub(crate) fn train(
 }
 
 fn views(session: &Session<'_>, screen: &Screen) -> Views {
-    let views = Views::default().with_board(session.tensorboard.map(Board::new));
+    // The line says the time left; a forecast is only kept to be graded. Inside a `laptime run` that one keeps it.
+    let outlook =
+        (!is_inside_a_run()).then(|| Outlook::new(&session.place.folder(), Due::of_run(None), true, screen));
+    let views = Views::default().with_board(session.tensorboard.map(Board::new)).with_outlook(outlook);
     if session.output.quiet { views } else { views.with_line(screen) }
 }
 
@@ -231,7 +237,7 @@ fn finish(recorder: Recorder, outcome: &Result<Ending, TrainError>) -> Finished 
 
 fn show(
     finished: Finished,
-    board: Option<Board>,
+    unfinished: Unfinished,
     kept: Option<&str>,
     session: &Session<'_>,
     screen: &Screen,
@@ -239,13 +245,15 @@ fn show(
     let report = Study::of_finished(finished)
         .report()
         .map_err(|error| Failure::new("could not report on the run").caused_by(&error))?;
-    let note = board.map(|board| complete(board, &report, screen));
+    let mut notes: Vec<String> =
+        unfinished.board.map(|board| complete(board, &report, screen)).into_iter().collect();
+    notes.extend(unfinished.outlook.map(|outlook| outlook.end(&report)).unwrap_or_default());
     if session.output.json {
         return screen.show_json(&report);
     }
     screen.show(report_text(&report, kept, &screen.style).trim_end());
-    if let Some(note) = note.filter(|_| !session.output.quiet) {
-        screen.note(&note);
+    if !session.output.quiet {
+        notes.iter().for_each(|note| screen.note(note));
     }
     Ok(())
 }

@@ -2,14 +2,16 @@
 //! both.
 
 pub(super) mod conduct;
+pub(super) mod limit;
 pub(super) mod progress;
 pub(super) mod state;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use laptime_analyse::compare::ComparedRun;
-use laptime_core::{Change, RunMeta, Status};
+use laptime_core::{Change, RunMeta, Status, units};
 use laptime_launch::{Apart, Attach, Job, Supervisor};
 use laptime_record::Options;
 
@@ -45,6 +47,7 @@ pub(super) struct Executor<'a> {
     /// Where their runs are kept.
     pub(super) runs: PathBuf,
     pub(super) apart: Apart<'a>,
+    pub(super) limit: limit::Limit,
 }
 
 impl Executor<'_> {
@@ -56,9 +59,10 @@ impl Executor<'_> {
         let job = Job {
             words: own_program(&side.command),
             folder: side.folder.clone(),
-            attach: Attach { hooks: true, layers: false, changes: side.changes.clone() },
+            attach: Attach { hooks: true, layers: false, changes: side.changes.clone(), ..Attach::default() },
         };
-        let (watched, finished) = match self.apart.run(&job, supervisor, None, beat) {
+        let (began, limit) = (Instant::now(), self.limit.of_next());
+        let (watched, finished) = match self.apart.run(&job, supervisor, limit, beat) {
             Ok(both) => both,
             Err(error) => return Execution::Failed(format!("could not be started: {error}")),
         };
@@ -68,11 +72,16 @@ impl Executor<'_> {
             let _ = run.map(fs::remove_dir_all);
             return Execution::Interrupted;
         }
+        if let Some(limit) = limit.filter(|_| watched.timed_out) {
+            let limit = units::duration(limit.as_secs_f64());
+            return Execution::Failed(format!("it hangs: it had not ended after {limit}"));
+        }
         if watched.ended.status().0 != Status::Finished {
             let line = run.as_deref().map(last_line).unwrap_or_default();
             let outcome = ended_badly(watched.ended, None, &line);
             return Execution::Failed(outcome.reason().unwrap_or("it did not finish").to_owned());
         }
+        self.limit.take(began.elapsed());
         match read(run.as_deref(), finished) {
             Ok(run) => Execution::Made(Box::new(run)),
             Err(error) => Execution::Failed(format!("its run could not be read: {error}")),

@@ -1,10 +1,12 @@
 //! The line that moves while a run is running.
 
 use laptime_analyse::{EpochSummary, FitSummary, LapKind, Report};
+use laptime_launch::now_s;
 
 use super::bar::stage_bar;
 use super::shown;
 use super::style::Style;
+use super::time_left::{WITH_CLOCK_S, done_text};
 use super::units;
 use super::words::throughput;
 use super::wrap::shortened;
@@ -114,10 +116,11 @@ fn rate(report: &Report, epoch: Option<&EpochSummary>) -> Option<String> {
 fn left(report: &Report) -> Option<Part> {
     let left = report.time_left?;
     let ends = units::waiting_interval(left.low, left.high);
-    Some(Part {
-        rank: 8,
-        text: format!("left {} ({})", units::waiting(left.mean), ends.trim_end_matches(" s")),
-    })
+    let text = match left.mean < WITH_CLOCK_S {
+        true => format!("left {} ({})", units::waiting(left.mean), ends.trim_end_matches(" s")),
+        false => done_text(left, now_s()),
+    };
+    Some(Part { rank: 8, text })
 }
 
 /// The stages of the newest epoch that has steps, in the order of the ledger.

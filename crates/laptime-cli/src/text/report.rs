@@ -13,6 +13,7 @@ use super::profile::profile_text;
 use super::ranks::ranks_text;
 use super::shown;
 use super::style::{Emphasis, Style};
+use super::time_left::left_text;
 use super::units;
 use super::warnings::warning_text;
 use super::wrap::{shortened, wrapped};
@@ -70,10 +71,8 @@ fn painted_title(report: &Report, style: &Style) -> Vec<String> {
     let (status, paint) = status_word(report.run.status);
     let name = shortened(&shown(&report.run.name), style.width * 2 / 5);
     let text = format!("{name} · {status} · {} · {}", laps_done(report), units::duration(report.wall_s));
-    let left = report.time_left.map(|left| {
-        let (mean, ends) = (units::waiting(left.mean), units::waiting_interval(left.low, left.high));
-        format!(" · {mean} left ({ends})")
-    });
+    let may_end_early = report.fits.last().is_some_and(FitSummary::may_end_early);
+    let left = report.time_left.map(|left| format!(" · {}", left_text(left, may_end_early)));
     let mut lines = wrapped(&format!("{text}{}", left.unwrap_or_default()), style.width, "", "  ");
     if let Some(first) = lines.first_mut() {
         // Painted after wrapping, because codes would count as letters.

@@ -15,14 +15,23 @@ use crate::mark::{MarkId, mark};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassId(pub u32);
 
-/// What a hook is to do about a request for a batch.
+/// What a hook is to do about a request for a batch; hooks know it by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Request {
     /// Nothing.
     Noted,
     /// Another pass trains, and this one may interrupt its step.
     Interrupts,
+    /// What this batch takes to load is to be timed.
+    Timed,
 }
+
+/// Of how many batches that train one is timed while it is loaded: a look at a thread's counters takes some
+/// microseconds.
+const BATCHES_PER_TIMED: u64 = 32;
+/// The first batch of a pass pays for cold caches.
+const FIRST_TIMED: u64 = 1;
 
 /// One pass over a loader.
 pub(super) struct Pass {
@@ -38,6 +47,8 @@ pub(super) struct Pass {
     requested: Ticks,
     /// When the first batch since the last update was requested.
     first_requested: Ticks,
+    /// Batches requested before the newest.
+    requests: u64,
     /// Updates when a batch was last requested; `None` before the first.
     updates: Option<u64>,
     step_start: Option<Ticks>,
@@ -83,6 +94,7 @@ impl Training {
             began,
             requested: began,
             first_requested: began,
+            requests: 0,
             updates: None,
             step_start: None,
             exhausted: None,
@@ -172,10 +184,17 @@ impl Training {
         if trains && self.primary == Some(pass) {
             self.end_pass_step(pass, at, false);
         }
+        let mut is_timed = false;
         if let Some(requested) = self.pass(pass) {
             requested.step_start.get_or_insert(at);
+            is_timed = requested.requests % BATCHES_PER_TIMED == FIRST_TIMED;
+            requested.requests += 1;
         }
-        if trains && self.primary != Some(pass) { Request::Interrupts } else { Request::Noted }
+        match trains {
+            true if self.primary != Some(pass) => Request::Interrupts,
+            true if is_timed => Request::Timed,
+            _ => Request::Noted,
+        }
     }
 
     /// The pass that trains is interrupted by an evaluation: its next step begins after that.

@@ -246,9 +246,10 @@ impl Progress {
         }
     }
 
-    /// Thrown away once or more for each update: a leftover at an epoch's end is no news.
+    /// Thrown away once or more for each update: a leftover at an epoch's end is no news. Those of the first update are
+    /// not counted, as its optimizer is not known before.
     fn report_discarded(&mut self) {
-        if self.discarded < self.updates.max(1) || self.discarded == self.discarded_reported {
+        if self.discarded + 1 < self.updates.max(2) || self.discarded == self.discarded_reported {
             return;
         }
         self.discarded_reported = self.discarded;

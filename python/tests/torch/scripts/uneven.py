@@ -34,3 +34,6 @@ for epoch in range(2):
     if dist.get_rank() == 0:
         print(epoch, len(loader), flush=True)
 dist.destroy_process_group()
+# Right after its last collective torch aborts in one exit of five, hooked or not (`terminate called without an active
+# exception`); 36 of 36 ended well after a pause.
+time.sleep(0.3)

@@ -75,7 +75,7 @@ fn larger(batch: u64, rows: u64) -> u64 {
 }
 
 /// The share of a full step that does not depend on its batch, by the smaller batches at the ends of epochs.
-fn fixed_cost(evidence: &Evidence<'_>, batch: u64) -> Option<f64> {
+pub(crate) fn fixed_cost(evidence: &Evidence<'_>, batch: u64) -> Option<f64> {
     let steps = evidence.run.single_steps(evidence.fit.index)?;
     let of = |wanted: &dyn Fn(u64) -> bool| -> Vec<(f64, f64)> {
         let chosen = steps.iter().skip(1).filter(|(_, _, samples)| *samples > 0 && wanted(*samples));

@@ -11,10 +11,12 @@ pub(super) const RULE: Rule = Rule { id: "checkpoint", subject: "checkpoints", l
 fn look(evidence: &Evidence<'_>) -> Outcome {
     let training = &evidence.training;
     let spent = training.stage_s("checkpoint");
-    if spent <= 0.0 {
+    let times = evidence.row("checkpoint").map_or(0, |row| row.count);
+    // One at the end is what the training was for.
+    if spent <= 0.0 || times < 2 {
         return Outcome::DoesNotApply;
     }
-    let cadence = Cadence::of(evidence, spent, evidence.row("checkpoint").map_or(1, |row| row.count));
+    let cadence = Cadence::of(evidence, spent, times);
     Outcome::advice(Advised {
         title: "save checkpoints less often".to_owned(),
         because: format!(

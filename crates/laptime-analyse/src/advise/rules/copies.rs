@@ -17,7 +17,7 @@ const PINNED: f64 = 55.0 / 17.0;
 /// What is left of copies that are made ahead, on a stream of their own.
 const AHEAD: f64 = 10.0;
 /// How far a prediction may be off.
-const UNCERTAIN: f64 = 0.1;
+const UNCERTAIN: f64 = 0.2;
 
 fn look(evidence: &Evidence<'_>) -> Outcome {
     let Some(gpu) = Gpu::of(evidence) else { return Outcome::DoesNotApply };
@@ -31,7 +31,12 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     let because = |what: &str| {
         format!("the GPU only copies for {} of the time: {each} a step, {what}", percent(copying))
     };
-    if part(transfer.pageable_bytes) >= MOST {
+    let is_pageable = part(transfer.pageable_bytes) >= MOST;
+    // Without workers it is the training's own thread that would copy batches into pinned memory first.
+    if is_pageable && evidence.fit.workers == Some(0) {
+        return Outcome::DoesNotApply;
+    }
+    if is_pageable {
         return Outcome::advice(Advised {
             title: "copy batches from pinned memory".to_owned(),
             because: because(&format!("{} of it pageable", percent(part(transfer.pageable_bytes).min(1.0)))),
@@ -75,11 +80,18 @@ mod tests {
     #[test]
     fn pageable_copies_that_a_gpu_waits_for_get_pinned_memory() {
         let run = copied(360, 360);
-        assert_eq!(gains(&run), [("pin_memory", 1.1, 1.33)]);
+        assert_eq!(gains(&run), [("pin_memory", 1.11, 1.32)]);
         assert_eq!(
             because(&run, "pin_memory"),
             "the GPU only copies for 25 % of the time: 1.0 MiB a step, 100 % of it pageable"
         );
+    }
+
+    #[test]
+    fn without_workers_nobody_pins_memory_beside_the_training() {
+        let mut run = copied(360, 360);
+        run.report.fits.iter_mut().for_each(|fit| fit.workers = Some(0));
+        assert!(!advises(&run, "pin_memory"));
     }
 
     #[test]

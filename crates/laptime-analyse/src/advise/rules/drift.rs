@@ -124,10 +124,7 @@ impl Grown {
             evidence.without(grown * evidence.training.steps as f64)
         };
         let off = self.early * BEGIN_OFF;
-        Speedup::predicted(
-            (gain(self.begin + off) / (1.0 + UNCERTAIN)).max(1.0),
-            gain(self.begin - off) * (1.0 + UNCERTAIN),
-        )
+        Speedup::between(gain(self.begin + off), gain(self.begin - off), (UNCERTAIN, UNCERTAIN)).not_slower()
     }
 }
 

@@ -18,6 +18,6 @@ pub(super) fn gain_without(evidence: &Evidence<'_>, share: f64) -> Option<Speedu
     let step_s = |left: f64| pipeline.with_loading(left.clamp(0.01, 1.0)).step_s(workers, true);
     let (now, cheaper, free) =
         (step_s(1.0), step_s(1.0 - share * (1.0 - 1.0 / CHEAPER)), step_s(1.0 - share));
-    let low = (now / cheaper / (1.0 + UNCERTAIN)).max(1.0);
-    Some(Speedup::predicted(low, (now / free * (1.0 + UNCERTAIN)).min(low * WIDEST)))
+    let gain = Speedup::between(now / cheaper, now / free, (UNCERTAIN, UNCERTAIN)).not_slower();
+    Some(Speedup { high: gain.high.min(gain.low * WIDEST), ..gain })
 }

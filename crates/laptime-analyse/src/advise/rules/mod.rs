@@ -14,6 +14,7 @@ mod garbage_collection;
 mod keras_compile;
 mod loading_part;
 mod optimizer;
+mod padding;
 mod persistent;
 mod precision;
 mod prefetch;
@@ -25,6 +26,8 @@ mod tf_data;
 mod threads;
 mod transform;
 mod workers;
+
+pub(crate) use batch::fixed_cost;
 
 use super::rule::Rule;
 
@@ -43,6 +46,7 @@ pub(super) const RULES: &[&Rule] = &[
     &checkpoint::RULE,
     &callbacks::RULE,
     &drift::RULE,
+    &padding::RULE,
     &batch::RULE,
     &precision::TF32,
     &precision::AUTOCAST,

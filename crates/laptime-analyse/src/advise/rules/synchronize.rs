@@ -13,13 +13,13 @@ pub(super) const RULE: Rule = Rule { id: "synchronize", subject: "waits for the 
 /// Waits of a step from which on nearly each has one.
 const EACH_STEP: f64 = 0.5;
 /// How far a prediction may be off.
-const UNCERTAIN: f64 = 0.1;
+const UNCERTAIN: f64 = 0.2;
 
 /// Without waits host and device work side by side, and the slower one is what a step takes.
 fn look(evidence: &Evidence<'_>) -> Outcome {
     let Some(gpu) = Gpu::of(evidence) else { return Outcome::DoesNotApply };
     // Of a stage that is done as soon as it is launched it is not seen why: after a wait it is because of that.
-    let idle = gpu.share("idle_sync") + gpu.share("idle_host");
+    let idle = gpu.share("idle_sync") + gpu.waiting_for_launches();
     let waits = waits(evidence);
     if waits < EACH_STEP || idle <= 0.0 {
         return Outcome::Fine;

@@ -39,8 +39,14 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
         because: because(evidence, &pipeline, late),
         change: format!("DataLoader(…, num_workers={best}, persistent_workers=True)"),
         speedup: Speedup::around(gain, if is_quiet { UNCERTAIN.0 } else { UNCERTAIN.1 }).not_slower(),
-        injects: vec![Change::new("num_workers", best), Change::new("persistent_workers", 1)],
+        injects: changes(best, persistent),
     })
+}
+
+/// More workers; those that are kept already need no change for that.
+fn changes(workers: u64, persistent: bool) -> Vec<Change> {
+    let kept = (!persistent).then(|| Change::new("persistent_workers", 1));
+    std::iter::once(Change::new("num_workers", workers)).chain(kept).collect()
 }
 
 /// Workers that compute are at most as many as the CPUs; those that wait may be more.

@@ -12,6 +12,7 @@ use laptime_store::{Collection, CollectionKind, Collections};
 use crate::args::AdviseArgs;
 use crate::command::run::program::look_up;
 use crate::command::trial::conduct::{Executed, Trial, TrialEnd, conduct};
+use crate::command::trial::limit::Limit;
 use crate::command::trial::progress::Progress;
 use crate::command::trial::state::TrialState;
 use crate::command::trial::{Execution, Executor, TrialSide};
@@ -119,7 +120,7 @@ fn execute(
     let signals = Blocked::all();
     let watcher = Watcher::start();
     let apart = Apart { signals: &signals, watcher: watcher.as_ref() };
-    let executor = Executor { runs: collection.runs(), apart };
+    let executor = Executor { runs: collection.runs(), apart, limit: Limit::default() };
     let progress = RefCell::new(Progress::new(screen, args.quiet));
     let mut one = |side: &TrialSide| -> Execution {
         let execution = executor.execute(side, &mut || progress.borrow().beat(&side.name));

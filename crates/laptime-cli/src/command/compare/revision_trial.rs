@@ -14,6 +14,7 @@ use crate::Ending;
 use crate::args::CompareArgs;
 use crate::command::run::program::look_up;
 use crate::command::trial::conduct::{Executed, Trial, TrialEnd, conduct, without_time};
+use crate::command::trial::limit::Limit;
 use crate::command::trial::progress::Progress;
 use crate::command::trial::state::TrialState;
 use crate::command::trial::{Execution, Executor, TrialSide};
@@ -97,7 +98,7 @@ fn execute(
 ) -> Tried {
     let watcher = Watcher::start();
     let apart = Apart { signals, watcher: watcher.as_ref() };
-    let executor = Executor { runs: collection.runs(), apart };
+    let executor = Executor { runs: collection.runs(), apart, limit: Limit::default() };
     let progress = RefCell::new(Progress::new(screen, args.quiet).at_most(trial.goal.most));
     let mut one = |side: &TrialSide| -> Execution {
         let execution = executor.execute(side, &mut || progress.borrow().beat(&side.name));
