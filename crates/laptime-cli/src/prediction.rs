@@ -57,6 +57,8 @@ pub(crate) struct Probed {
     pub(crate) guarded: bool,
     /// Files it opened for writing where they are.
     pub(crate) opened: Vec<String>,
+    /// The batch of a second probe, for what another batch makes of the training; absent where there was none.
+    pub(crate) second_batch: Option<u64>,
 }
 
 impl Prediction {

@@ -22,6 +22,7 @@ const MOST_TIMES: f64 = 1e9;
 Examples:
   laptime predict -- python train.py                    when would it be done?
   laptime predict --epochs 90 -- python train.py        with 90 epochs?
+  laptime predict --until-loss 0.2 -- python train.py   when is the loss low enough?
   laptime predict --deadline 06:00 -- python train.py   how many epochs fit? exit code 3: not all
   laptime predict --from mlp --rows 10x                 from a kept run: with ten times the rows?
   laptime predict --grades                              how good were forecasts on this machine?

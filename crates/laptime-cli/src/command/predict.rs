@@ -94,7 +94,12 @@ fn source(probed: &Probed, basis: &laptime_analyse::forecast::Basis) -> String {
         format!("{} in {}", units::counted(basis.steps_seen, "step"), units::counted(basis.blocks, "block"));
     match probed.ended {
         true => format!("the command ended by itself after {seconds}: {seen}"),
-        false => format!("probed {seconds} of the real script: {seen}"),
+        false => match probed.second_batch {
+            Some(batch) => {
+                format!("probed {seconds} of the real script: {seen}, and some with a batch of {batch}")
+            }
+            None => format!("probed {seconds} of the real script: {seen}"),
+        },
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use laptime_analyse::Warning;
 use laptime_analyse::compare::ComparedRun;
 use laptime_analyse::forecast::CannotForecast;
-use laptime_core::{RunMeta, Status, units};
+use laptime_core::{Change, RunMeta, Status, units};
 use laptime_launch::program::{run_name, words};
 use laptime_launch::{Apart, Attach, Blocked, Job, Supervisor, Watched, Watcher};
 use laptime_record::{Finished, Options, anchor};
@@ -15,7 +15,7 @@ use laptime_store::{Catalogue, Collection, CollectionKind, Collections};
 
 use super::progress::Progress;
 use super::typed_text;
-use super::watch::Watch;
+use super::watch::{Length, Watch};
 use crate::args::PredictArgs;
 use crate::command::run::program::look_up;
 use crate::command::sweep::execute::own_program;
@@ -62,7 +62,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Probes the command; `None` when somebody asked to end.
+/// Probes the command; `None` when somebody asked to end. Where another batch is asked for, a second and shorter probe with
+/// a smaller batch says what a step and its memory cost whatever the batch.
 pub(super) fn run(args: &PredictArgs, screen: &Screen) -> Result<Option<Probe>, Failure> {
     let typed: Vec<String> =
         words(&args.command).iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -76,46 +77,115 @@ pub(super) fn run(args: &PredictArgs, screen: &Screen) -> Result<Option<Probe>, 
     let signals = Blocked::all();
     let watcher = Watcher::start();
     let catalogue = Catalogue::at(args.place.folder());
-    let earlier = earlier_runs(&catalogue, &RunMeta { command: typed.clone(), ..RunMeta::default() });
+    let mut earlier = earlier_runs(&catalogue, &RunMeta { command: typed.clone(), ..RunMeta::default() });
     let place = Place::make(args.place.folder(), &typed)?;
-    let scratch = place.scratch(&typed)?;
-    let job = Job {
-        words: own_program(&typed),
-        folder: None,
-        attach: Attach {
-            hooks: true,
-            probe: Some(scratch.0.clone()),
-            changes: args.change.clone(),
-            ..Attach::default()
-        },
-    };
-    let meta = RunMeta { name: run_name(&typed), command: typed.clone(), ..RunMeta::default() };
-    let supervisor =
-        Supervisor::start(&Options { root: Some(place.collection.runs()), meta, ..Options::default() });
-    let progress = Progress::new(screen, args, &typed_text(&typed));
-    let mut watch = Watch::new(supervisor.run().map(Path::to_owned), args, &earlier, progress);
-    let began = Instant::now();
     let apart = Apart { signals: &signals, watcher: watcher.as_ref() };
-    let ran = apart.run_part(&job, supervisor, &mut || watch.is_enough());
-    watch.clear();
-    let (watched, finished) = ran.map_err(|error| asked(&typed).caused_by(&error))?;
-    if watched.interrupted {
-        drop(scratch);
+    let probing = Probing { args, screen, typed: &typed, place: &place, apart };
+    let first = probing.once(&args.change, Length::FIRST, &earlier);
+    let Some(mut once) = first? else {
         place.remove();
         return Ok(None);
-    }
-    let seconds = watch.stopped_after().unwrap_or_else(|| began.elapsed()).as_secs_f64();
-    let probed = Probed {
-        seconds,
-        ended: !watched.timed_out,
-        guarded: scratch.0.join(BEGAN).exists(),
-        opened: opened(&scratch.0, &place),
     };
-    let last_line = finished.run.as_deref().map(last_line).unwrap_or_default();
-    refuse_crash(&typed, &watched, &last_line, finished.run.as_deref())
-        .map_err(|failure| with_guard(failure, probed.guarded))?;
-    let run = read(watch.seen(), finished).map_err(|error| asked(&typed).caused_by(&error))?;
+    if let Some(batch) = smaller_batch(args, &once.run, &earlier) {
+        let changes = [&args.change[..], &[Change::new("batch_size", batch)]].concat();
+        match probing.once(&changes, Length::SECOND, &earlier) {
+            Ok(Some(second)) => {
+                once.probed.second_batch = Some(batch);
+                once.probed.seconds += second.probed.seconds;
+                earlier.push(second.run);
+            }
+            Ok(None) => {
+                place.remove();
+                return Ok(None);
+            }
+            // The first one is good without it.
+            Err(failure) => {
+                let because = failure.because.first().cloned().unwrap_or_default();
+                screen.note(&format!("warning: a batch of {batch} could not be probed: {because}"));
+            }
+        }
+    }
+    let Once { run, probed, last_line } = once;
     Ok(Some(Probe { run, earlier, probed, place, typed, last_line }))
+}
+
+/// A batch to probe besides, for what another batch makes of a training; `None` where none was asked for or earlier runs
+/// say it. Larger ones than the script's may not fit.
+fn smaller_batch(args: &PredictArgs, run: &ComparedRun, earlier: &[ComparedRun]) -> Option<u64> {
+    let (asked, fit) = (args.batch?, run.report.fits.last()?);
+    let is_changed = args.change.iter().any(|change| change.name == "batch_size");
+    let batch = fit.batch.filter(|batch| *batch > 1 && *batch != asked && !is_changed)?;
+    let is_known = |run: &ComparedRun| {
+        let fits = run.report.fits.iter();
+        fits.clone()
+            .any(|other| other.parameters == fit.parameters && other.batch.is_some_and(|b| b != batch))
+    };
+    (!earlier.iter().any(is_known)).then(|| asked.min(batch / 2))
+}
+
+/// What is probed, and how.
+struct Probing<'a> {
+    args: &'a PredictArgs,
+    screen: &'a Screen,
+    typed: &'a [String],
+    place: &'a Place,
+    apart: Apart<'a>,
+}
+
+/// One probe.
+struct Once {
+    run: ComparedRun,
+    probed: Probed,
+    /// The last words of the command.
+    last_line: String,
+}
+
+impl Probing<'_> {
+    /// Runs the command for a while; `None` when somebody asked to end.
+    fn once(
+        &self,
+        changes: &[Change],
+        length: Length,
+        earlier: &[ComparedRun],
+    ) -> Result<Option<Once>, Failure> {
+        let (args, typed, place) = (self.args, self.typed, self.place);
+        let scratch = place.scratch(typed)?;
+        let job = Job {
+            words: own_program(typed),
+            folder: None,
+            attach: Attach {
+                hooks: true,
+                probe: Some(scratch.0.clone()),
+                changes: changes.to_vec(),
+                ..Attach::default()
+            },
+        };
+        let meta = RunMeta { name: run_name(typed), command: typed.to_vec(), ..RunMeta::default() };
+        let supervisor =
+            Supervisor::start(&Options { root: Some(place.collection.runs()), meta, ..Options::default() });
+        let progress = Progress::new(self.screen, args, &typed_text(typed));
+        let run = supervisor.run().map(Path::to_owned);
+        let mut watch = Watch::new(run, (args, length), earlier, progress);
+        let began = Instant::now();
+        let ran = self.apart.run_part(&job, supervisor, &mut || watch.is_enough());
+        watch.clear();
+        let (watched, finished) = ran.map_err(|error| asked(typed).caused_by(&error))?;
+        if watched.interrupted {
+            return Ok(None);
+        }
+        let probed = Probed {
+            seconds: watch.stopped_after().unwrap_or_else(|| began.elapsed()).as_secs_f64(),
+            ended: !watched.timed_out,
+            guarded: scratch.0.join(BEGAN).exists(),
+            opened: opened(&scratch.0, place),
+            second_batch: None,
+        };
+        let last_line = finished.run.as_deref().map(last_line).unwrap_or_default();
+        refuse_crash(typed, &watched, &last_line, finished.run.as_deref())
+            .map_err(|failure| with_guard(failure, probed.guarded))?;
+        let run = read(watch.seen(), finished).map_err(|error| asked(typed).caused_by(&error))?;
+        Ok(Some(Once { run, probed, last_line }))
+    }
 }
 
 /// A run as it was when enough of it was seen: what an interrupt does to it is no part of the training. One that ended

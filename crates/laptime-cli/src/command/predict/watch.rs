@@ -12,9 +12,20 @@ use crate::args::PredictArgs;
 use crate::outlook::scores;
 use crate::study::Study;
 
-/// Steps are watched for at least and at most so long, from the end of the first one.
-const LEAST: Duration = Duration::from_secs(20);
-const MOST: Duration = Duration::from_secs(60);
+/// How long steps are watched, at least and at most, from the end of the first one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Length {
+    least: Duration,
+    most: Duration,
+}
+
+impl Length {
+    /// Of the probe that a forecast is made from.
+    pub(super) const FIRST: Self = Self { least: Duration::from_secs(20), most: Duration::from_secs(60) };
+    /// Of one with another batch beside it.
+    pub(super) const SECOND: Self = Self { least: Duration::from_secs(10), most: Duration::from_secs(10) };
+}
+
 /// How long the first step may take to come: large models are loaded and compiled first.
 const START_UP: Duration = Duration::from_secs(120);
 /// Between two looks at the growing run.
@@ -31,6 +42,7 @@ pub(super) struct Watch<'a> {
     study: Option<Study>,
     path: Option<PathBuf>,
     limit: Option<Duration>,
+    length: Length,
     plan: Plan,
     what_if: WhatIf,
     earlier: &'a [ComparedRun],
@@ -49,7 +61,7 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     pub(super) fn new(
         path: Option<PathBuf>,
-        args: &PredictArgs,
+        (args, length): (&PredictArgs, Length),
         earlier: &'a [ComparedRun],
         progress: Progress,
     ) -> Self {
@@ -58,6 +70,7 @@ impl<'a> Watch<'a> {
             study: None,
             path,
             limit: args.seconds,
+            length,
             plan: args.plan(),
             what_if: args.what_if(),
             earlier,
@@ -107,7 +120,7 @@ impl<'a> Watch<'a> {
     fn is_over(&self) -> bool {
         match (self.limit, self.stepped) {
             (Some(limit), _) => self.began.elapsed() >= limit,
-            (None, Some(stepped)) => stepped.elapsed() >= MOST,
+            (None, Some(stepped)) => stepped.elapsed() >= self.length.most,
             (None, None) => self.began.elapsed() >= START_UP,
         }
     }
@@ -126,7 +139,7 @@ impl<'a> Watch<'a> {
                 self.stepped = Some(began);
             }
         }
-        let settled = self.stepped.is_some_and(|stepped| stepped.elapsed() >= LEAST);
+        let settled = self.stepped.is_some_and(|stepped| stepped.elapsed() >= self.length.least);
         if self.limit.is_none() && !last && settled && began >= self.next_forecast {
             narrow = self.is_narrow();
             self.next_forecast = Instant::now() + FORECAST_INTERVAL.max(began.elapsed() * REST);
