@@ -1,6 +1,6 @@
 """The time left at the two moments where it is hardest: after a slow first epoch, and after a kill and resume.
 
-    python benches/forecast/moments.py [--repeats N] [--seconds S]
+    python benches/forecast/moments.py [--repeats N] [--epochs N]
 
 After the first epoch: the first answer of `laptime report` once that epoch has ended, beside tqdm over steps and over
 epochs at the same moment. After a resume: the last answer before the kill, and the first of the run that goes on.

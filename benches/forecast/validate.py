@@ -38,7 +38,7 @@ LEAST_ERROR = 0.02  # below which no forecast has to be, whatever the repeat noi
 NOISE_TIMES = 1.2
 MOST_BIAS = 0.03
 LEVEL = 0.9
-TUNING_EPOCHS = 3
+TUNING_EPOCHS = 8
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1",
@@ -239,7 +239,7 @@ def graded(bench: Bench) -> list[Graded]:
     runs = {run.id: run for run in bench.runs()}
     path = bench.folder / "runs" / "forecasts.jsonl"
     found = []
-    for line in path.read_text().splitlines():
+    for line in filter(None, path.read_text().splitlines()):
         grade = json.loads(line)
         run = runs.get(grade["run"])
         if run is None or grade["mark"] not in MARKS:

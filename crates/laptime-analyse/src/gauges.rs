@@ -57,11 +57,15 @@ impl Course {
         }
     }
 
+    /// All that are kept, and the newest.
+    fn all(&self) -> impl Iterator<Item = &Sample> {
+        let last = self.kept.last().map(|sample| sample.at);
+        self.kept.iter().chain(self.newest.iter().filter(move |sample| Some(sample.at) > last))
+    }
+
     /// The samples from one instant to another; where those are few, with their neighbours on either side.
     fn between(&self, from: Ticks, to: Ticks) -> Vec<&Sample> {
-        let last = self.kept.last().map(|sample| sample.at);
-        let newest = self.newest.iter().filter(|sample| Some(sample.at) > last);
-        let all: Vec<&Sample> = self.kept.iter().chain(newest).collect();
+        let all: Vec<&Sample> = self.all().collect();
         let first = all.partition_point(|sample| sample.at < from);
         let end = all.partition_point(|sample| sample.at <= to);
         let widen = usize::from(end.saturating_sub(first) < FEW_SAMPLES);
@@ -114,6 +118,29 @@ impl Gauges {
         let mut part = Self::default();
         self.course.between(from, to).into_iter().for_each(|sample| part.fold(sample));
         part
+    }
+
+    /// A gauge at an instant: between two samples in proportion to the time, outside them as the nearest.
+    pub(crate) fn at(&self, gauge: Gauge, at: Ticks) -> Option<f64> {
+        let value =
+            |sample: &Sample| sample.readings.iter().find(|(name, _)| *name == gauge).map(|(_, v)| *v);
+        let points = self.course.all().filter_map(|sample| Some((sample.at, value(sample)? as f64)));
+        let (mut before, mut after) = (None, None);
+        for (time, value) in points {
+            match time <= at {
+                true => before = Some((time, value)),
+                false => {
+                    after = Some((time, value));
+                    break;
+                }
+            }
+        }
+        match (before, after) {
+            (Some((from, low)), Some((to, high))) => {
+                Some(low + (high - low) * at.since(from).0 as f64 / to.since(from).0 as f64)
+            }
+            (one, other) => one.or(other).map(|(_, value)| value),
+        }
     }
 
     /// Adds to a counter.
@@ -247,6 +274,20 @@ mod tests {
         assert_eq!(transfer.network_bytes, None);
         assert_eq!(gauges.memory().swapped_bytes, Some(9));
         assert_eq!(gauges.memory().peak_rss_bytes, None);
+    }
+
+    #[test]
+    fn between_samples_a_gauge_grows_evenly() {
+        let mut gauges = Gauges::default();
+        for (at, bytes) in [(10, 100), (20, 300), (40, 300)] {
+            gauges.take(&sample(at, &[(Gauge::StorageReadBytes, bytes)]));
+        }
+        let at = |ticks| gauges.at(Gauge::StorageReadBytes, Ticks(ticks));
+        assert_eq!((at(0), at(10), at(15)), (Some(100.0), Some(100.0), Some(200.0)));
+        assert_eq!(
+            (at(30), at(99), gauges.at(Gauge::SwappedBytes, Ticks(15))),
+            (Some(300.0), Some(300.0), None)
+        );
     }
 
     #[test]

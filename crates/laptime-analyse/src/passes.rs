@@ -19,6 +19,19 @@ pub(crate) struct Passes {
     pub(crate) own_loading: Option<BatchLoading>,
     /// Loading of a batch by a loader's worker.
     pub(crate) worker_loading: Option<BatchLoading>,
+    /// What was read from storage, and when.
+    pub(crate) storage: Option<StorageReads>,
+}
+
+/// Bytes read from storage by the command and all it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct StorageReads {
+    /// Before the first pass.
+    pub(crate) start_up: f64,
+    /// In the first epoch and what followed it; of a training without epochs, all that followed.
+    pub(crate) first_epoch: f64,
+    /// After that.
+    pub(crate) later: f64,
 }
 
 /// CPU time of processes over some time.
@@ -58,6 +71,13 @@ impl Passes {
             resident: own.first(Gauge::ResidentBytes).zip(own.last(Gauge::ResidentBytes)),
             own_loading: BatchLoading::of(&[&run.process.gauges]),
             worker_loading: BatchLoading::of(&others),
+            storage: run.by_epochs(Gauge::StorageReadBytes).map(|[start, passes, second, now]| {
+                StorageReads {
+                    start_up: (passes - start).max(0.0),
+                    first_epoch: (second - passes).max(0.0),
+                    later: (now - second).max(0.0),
+                }
+            }),
         }
     }
 }

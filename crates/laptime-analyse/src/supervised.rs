@@ -161,12 +161,27 @@ impl<'a> Supervised<'a> {
     /// and those of the process that trains. `None` where no fit began.
     pub(crate) fn gauges_in_passes(&self) -> Option<(Gauges, Gauges)> {
         let fits = || self.process.fits.values();
-        let began =
-            fits().filter_map(|fit| fit.epochs.first().map(|epoch| epoch.began).or(fit.began)).min()?;
+        let began = self.first_pass()?;
         let end = self.process.extent().end;
         let ended = fits().filter(|fit| fit.began.is_some()).map(|fit| fit.ended.unwrap_or(end)).max()?;
         let of = |process: &Process| process.gauges.between(began, ended);
         Some((of(self.supervisor.unwrap_or(self.process)), of(self.process)))
+    }
+
+    /// When the first pass of a fit began.
+    fn first_pass(&self) -> Option<Ticks> {
+        let fits = self.process.fits.values();
+        fits.filter_map(|fit| fit.epochs.first().map(|epoch| epoch.began).or(fit.began)).min()
+    }
+
+    /// A gauge of the command and all it started: at its start, when the first pass began, when the second epoch did or
+    /// as it is now where there is none, and as it is now.
+    pub(crate) fn by_epochs(&self, gauge: Gauge) -> Option<[f64; 4]> {
+        let gauges = &self.supervisor.unwrap_or(self.process).gauges;
+        let seconds = self.process.fits.values().filter_map(|fit| fit.epochs.rows().get(1));
+        let second = seconds.map(|epoch| epoch.began).min().and_then(|began| gauges.at(gauge, began));
+        let (start, now) = (gauges.first(gauge)? as f64, gauges.last(gauge)? as f64);
+        Some([start, gauges.at(gauge, self.first_pass()?)?, second.unwrap_or(now), now])
     }
 
     /// What is missing or doubtful in any of their logs; all saw the same clock.

@@ -217,7 +217,10 @@ impl Kept {
 /// Finished forecasts of this machine, newest last.
 pub(crate) fn scores() -> Vec<Score> {
     let grades = data_folder().map(|folder| ForecastRecord::at(&folder).read()).unwrap_or_default();
-    grades.iter().map(|grade| Score { log_ratio: grade.log_ratio(), width: grade.width }).collect()
+    grades
+        .iter()
+        .map(|grade| Score { log_ratio: grade.log_ratio(), width: grade.width, progress: grade.mark })
+        .collect()
 }
 
 /// `22 of 30 epochs fit`, by the pace so far and to come; `None` of a training without a number of epochs.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use laptime_core::{LaneState, ProcessFacts, Record, RunMeta, Status, Trouble};
 
@@ -19,6 +20,9 @@ use crate::writer::Unsaved;
 
 /// Bytes read from a segment at a time: many blocks, and bounded whatever the file's size.
 const WINDOW_BYTES: u64 = 1 << 20;
+/// How often a growing log is read on before its ring is, and how short the last time has to be.
+const MOST_ROUNDS: u32 = 6;
+const CAUGHT_UP: Duration = Duration::from_millis(100);
 
 /// Reads one run, from its beginning and then what was added since.
 pub struct RunReader {
@@ -67,7 +71,14 @@ impl RunReader {
     /// # Errors
     /// When the folder cannot be read, or everything in it is of a newer format.
     pub fn poll(&mut self, sink: &mut dyn FnMut(LogName, Record)) -> Result<(), StoreError> {
-        self.read_logs(sink)?;
+        // A log that takes long to read has grown meanwhile, and the ring is ahead of what was read of it.
+        for _ in 0..MOST_ROUNDS {
+            let began = Instant::now();
+            self.read_logs(sink)?;
+            if began.elapsed() < CAUGHT_UP {
+                break;
+            }
+        }
         if let Some((log, unsaved)) = self.unsaved.take() {
             self.logs.entry(log).or_default().read_unsaved(&unsaved, &mut |record| sink(log, record));
         }

@@ -15,11 +15,26 @@ const WINDOW: usize = 60;
 const LEARNING: f64 = 0.05;
 /// Where even the worst score is too small, the interval is wider than that by this factor.
 const BEYOND: f64 = 1.5;
-/// Widths below this are taken for it, so that a score stays a number.
-const NARROWEST: f64 = 1e-4;
+/// What two equal runs differ by at least.
+const NARROWEST: f64 = 0.01;
+/// Where the second and the third part of a run begin: between the marks at which forecasts are kept.
+const PARTS: [f64; 2] = [0.1, 0.35];
+
+/// How wide an interval has to be in logarithms that is so wide by itself, when so much of the run has passed; `None` while
+/// too few forecasts at such a point have finished.
+pub(super) fn calibrated(scores: &[Score], progress: f64, width: f64) -> Option<f64> {
+    let alike: Vec<Score> =
+        scores.iter().copied().filter(|score| part(score.progress) == part(progress)).collect();
+    factor(&alike).map(|factor| factor * floored(width))
+}
+
+/// The part of a run that a forecast is made in: those of one part are off for the same reasons.
+fn part(progress: f64) -> usize {
+    PARTS.iter().take_while(|begin| progress >= **begin).count()
+}
 
 /// By how much to multiply the width of an interval; `None` while too few forecasts have finished.
-pub(super) fn factor(scores: &[Score]) -> Option<f64> {
+fn factor(scores: &[Score]) -> Option<f64> {
     let off: Vec<f64> = scores.iter().map(off).filter(|off| off.is_finite()).collect();
     let mut missed = 1.0 - LEVEL;
     for at in FEWEST..off.len() {
@@ -31,7 +46,12 @@ pub(super) fn factor(scores: &[Score]) -> Option<f64> {
 
 /// How far a forecast was off, in units of its width.
 fn off(score: &Score) -> f64 {
-    score.log_ratio.abs() / score.width.max(NARROWEST)
+    score.log_ratio.abs() / floored(score.width)
+}
+
+/// A width with what no forecast knows of: a narrow one that is missed by little must not widen all the others.
+fn floored(width: f64) -> f64 {
+    width.hypot(NARROWEST)
 }
 
 /// The smallest value that at most this share of values to come exceeds; `None` of too few.
@@ -54,7 +74,7 @@ mod tests {
     use crate::chance::Chance;
 
     fn score(log_ratio: f64) -> Score {
-        Score { log_ratio, width: 0.1 }
+        Score { log_ratio, width: 0.1, progress: 0.05 }
     }
 
     #[test]
@@ -62,7 +82,14 @@ mod tests {
         let scores: Vec<Score> = (1..=9).map(|at| score(0.01 * f64::from(at))).collect();
         assert_eq!(factor(&scores[..8]), None);
         // ⌈10 · 0.9⌉: the ninth, which is the largest.
-        assert!((factor(&scores).unwrap() - 0.9).abs() < 1e-9);
+        assert!((factor(&scores).unwrap() - 0.9).abs() < 0.01);
+    }
+
+    #[test]
+    fn forecasts_of_another_part_of_a_run_have_no_say() {
+        let scores: Vec<Score> = (0..9).map(|_| score(0.3)).collect();
+        assert!(calibrated(&scores, 0.02, 0.1).is_some_and(|width| width > 0.29));
+        assert_eq!((calibrated(&scores, 0.2, 0.1), calibrated(&scores, 0.6, 0.1)), (None, None));
     }
 
     #[test]
@@ -99,7 +126,7 @@ mod tests {
             scores in prop::collection::vec((any::<f64>(), any::<f64>()), 0..40)
         ) {
             let scores: Vec<Score> =
-                scores.into_iter().map(|(log_ratio, width)| Score { log_ratio, width }).collect();
+                scores.into_iter().map(|(log_ratio, width)| Score { log_ratio, width, progress: 0.2 }).collect();
             prop_assert!(factor(&scores).is_none_or(|factor| factor >= 0.0));
         }
 

@@ -90,7 +90,7 @@ fn nine_of_ten_forecasts_hold_what_the_training_took() {
         let (total, log_ratio) = (forecast.total_s, (took / forecast.total_s.mean).ln());
         let plain = log_ratio.abs() <= forecast.width;
         held.push(Held { disturbance, plain, calibrated: (total.low..=total.high).contains(&took) });
-        scores.push(Score { log_ratio, width: forecast.width });
+        scores.push(Score { log_ratio, width: forecast.width, progress: 0.0 });
         bias += log_ratio / TRAININGS as f64;
         widths += (total.high / total.mean).ln() / TRAININGS as f64;
     }

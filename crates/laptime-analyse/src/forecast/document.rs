@@ -54,6 +54,8 @@ pub struct Score {
     pub log_ratio: f64,
     /// [`Forecast::width`] as it was then.
     pub width: f64,
+    /// How much of the run had passed, 0 to 1.
+    pub progress: f64,
 }
 
 /// How long a training will take, what it will move, and how sure that is. What cannot be told is `None`.

@@ -75,10 +75,10 @@ pub fn forecast(known: &Known<'_>, plan: &Plan, what_if: &WhatIf) -> Result<Fore
     let few = CannotForecast::TooFewSteps { steps: past.fit.steps, needed: past.fit.steps + 1 };
     let sum = model.sum(&whole(&work), &work).ok_or(few)?;
     let batch_times = batch_times(&past, what_if);
-    let factor = calibration::factor(known.scores);
+    let calibrated = calibration::calibrated(known.scores, 0.0, sum.width());
     let mut forecast = Forecast {
         schema: FORECAST_SCHEMA,
-        total_s: around(sum.seconds(), sum.width() * factor.unwrap_or(1.0)),
+        total_s: around(sum.seconds(), calibrated.unwrap_or(sum.width())),
         left_s: None,
         epoch_s: epochs(&model, &work),
         estimated: model.around.estimated.clone(),
@@ -88,7 +88,7 @@ pub fn forecast(known: &Known<'_>, plan: &Plan, what_if: &WhatIf) -> Result<Fore
         memory: memory::memory(&past, &earlier, batch_times),
         width_from: sum.variance.causes(),
         width: sum.width(),
-        calibrated: factor.is_some(),
+        calibrated: calibrated.is_some(),
         change: changed(&model, &sum, &unchanged, what_if),
         basis: basis(known, &model, &work),
         course: course(&model, &sum, &work),

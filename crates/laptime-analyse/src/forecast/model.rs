@@ -5,6 +5,7 @@ use super::past::{Around, Past};
 use super::plan::Work;
 use super::unreached::{checkpoint_bytes, evaluation};
 use super::width::{Variance, by_others};
+use crate::recurring::Recurring;
 use crate::time_left::unseen;
 
 /// What a start differs by from the next, as a share: files are in memory the second time.
@@ -59,6 +60,8 @@ pub(super) struct Surrounding {
     epoch: Option<Around>,
     /// With each step: what is done between them, spread evenly.
     step: Option<Around>,
+    /// After the training.
+    pub(super) tear_down: Recurring,
     /// What was not reached and is in `epoch` all the same.
     pub(super) estimated: Vec<EstimatedPart>,
     /// What was not reached.
@@ -70,6 +73,11 @@ pub(super) struct Surrounding {
 impl Surrounding {
     /// What the run showed, else what earlier ones did, else what the length of the data says.
     pub(super) fn of(past: &Past<'_>, work: &Work, earlier: &[Past<'_>]) -> Self {
+        Self { tear_down: past.tear_down(earlier), ..Self::of_epochs(past, work, earlier) }
+    }
+
+    /// What goes with epochs and steps.
+    fn of_epochs(past: &Past<'_>, work: &Work, earlier: &[Past<'_>]) -> Self {
         if !past.has_epochs() {
             return Self {
                 step: past.pauses(),
@@ -92,7 +100,8 @@ impl Surrounding {
         let (epoch, estimated) = is_open.then(|| evaluation(past)).flatten().unzip();
         not_seen
             .retain(|part| estimated.as_ref().is_none_or(|known: &EstimatedPart| known.name != part.name));
-        Self { epoch, step, estimated: estimated.into_iter().collect(), not_seen, from: None }
+        let estimated = estimated.into_iter().collect();
+        Self { epoch, step, estimated, not_seen, ..Self::default() }
     }
 
     /// Whether it has more than the run itself showed.
@@ -166,7 +175,9 @@ impl Model<'_> {
         let each_s = (sum.seconds() - before) / amount.steps.max(1.0);
         sum.variance.add(Cause::Convergence, work.steps_error * each_s);
         if amount.from_start {
-            sum.add("tear_down", self.past.tear_down_s());
+            let tear_down = self.around.tear_down;
+            sum.add("tear_down", tear_down.each_s);
+            sum.variance.add(Cause::Surroundings, tear_down.error_s(1.0));
         }
         Some(sum)
     }

@@ -8,6 +8,8 @@ use super::plan::Work;
 const PARAMETER_BYTES: u64 = 4;
 /// A dataset that takes less than this share of the memory stays in it after the first epoch.
 const CACHED: f64 = 0.5;
+/// Epochs that have to be seen before the later ones say what they read.
+const LEAST_LATER: f64 = 1.2;
 
 /// What a training moves whose samples are so many times those that were seen in a step.
 pub(super) fn transfer(past: &Past<'_>, work: &Work, batch_times: f64) -> ForecastTransfer {
@@ -44,19 +46,25 @@ fn samples_times(past: &Past<'_>, work: &Work, batch_times: f64) -> f64 {
     if seen > 0 && epochs > 0 { epochs as f64 * per_epoch * full / seen as f64 } else { by_step }
 }
 
-/// Bytes from storage: those of the first epoch, and of every other unless they stay in memory.
+/// Bytes from storage: those of the start and of the first epoch, and of every other what later ones read; before there
+/// was one, nothing where the data stays in memory, else all of it again.
 fn storage(past: &Past<'_>, work: &Work, batch_times: f64) -> Option<u64> {
-    let seen = past.report.transfer.storage_read_bytes?;
-    let Some(per_epoch) = past.fit.steps_per_epoch.filter(|steps| *steps > 0) else {
-        return Some(scaled(seen, work.steps as f64 / past.fit.steps.max(1) as f64 * batch_times));
+    let reads = past.run.passes.storage?;
+    let Some(per_epoch) = past.fit.steps_per_epoch.filter(|steps| *steps > 0 && past.has_epochs()) else {
+        let times = work.steps as f64 / past.fit.steps.max(1) as f64 * batch_times;
+        return Some((reads.start_up + (reads.first_epoch + reads.later) * times).round() as u64);
     };
-    let passes = past.fit.steps as f64 / per_epoch as f64;
-    let after = work.per_epoch.unwrap_or(per_epoch) as f64 * batch_times;
-    let larger = after / per_epoch as f64;
+    let seen = past.fit.steps as f64 / per_epoch as f64;
+    let after = work.per_epoch.unwrap_or(per_epoch) as f64;
+    let larger = after * batch_times / per_epoch as f64;
+    let first = reads.first_epoch / seen.min(1.0) * larger;
     let memory = past.run.machine.memory_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
-    let one = seen as f64 / passes.min(1.0) * larger;
-    let epochs = work.steps as f64 * batch_times / after.max(1.0);
-    let total =
-        if one <= CACHED * memory { one * epochs.min(1.0) } else { seen as f64 / passes * larger * epochs };
-    Some(total.round() as u64)
+    let stays = first <= CACHED * memory;
+    let later = match seen >= LEAST_LATER {
+        true if stays => reads.later / (seen - 1.0) * larger,
+        false if stays => 0.0,
+        _ => first,
+    };
+    let epochs = work.steps as f64 / after.max(1.0);
+    Some((reads.start_up + first * epochs.min(1.0) + later * (epochs - 1.0).max(0.0)).round() as u64)
 }
