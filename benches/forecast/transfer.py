@@ -50,7 +50,9 @@ def main() -> None:
 def compare(files: Path, options: list[str], folder: Path) -> None:
     script = [sys.executable, str(HERE / "trainings" / "streamed.py"), str(files), *options]
     # What was imported before comes from memory in both.
-    subprocess.run([*script, "--epochs", "1"], env=environment(folder), check=True, capture_output=True)
+    subprocess.run(
+        [*script, "--epochs", "1"], env=environment(folder), check=True, capture_output=True
+    )
     forget(files)
     said = call(["predict", "--quiet", "--json", "--seconds", "15", "--", *script], folder)
     predicted = json.loads(said)["transfer"]["storage_bytes"]

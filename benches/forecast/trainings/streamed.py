@@ -41,7 +41,7 @@ def main() -> None:
     loader = DataLoader(Files(), batch_size=16, shuffle=True)
     model = nn.Sequential(nn.Linear(16_384, 128), nn.ReLU(), nn.Linear(128, 1))
     optimizer = torch.optim.Adam(model.parameters())
-    for epoch in range(args.epochs):
+    for _epoch in range(args.epochs):
         for inputs in loader:
             optimizer.zero_grad()
             model(inputs).square().mean().backward()

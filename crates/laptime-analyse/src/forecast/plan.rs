@@ -1,5 +1,7 @@
 //! Plan: how many steps and epochs a training takes, and who said so.
 
+use laptime_core::Estimate;
+
 use super::convergence::{until_loss, until_patience};
 use super::document::{CannotForecast, Convergence, Plan, PlanSource, Rows, WhatIf};
 use super::past::Past;
@@ -37,21 +39,7 @@ impl Work {
         let Some(loss) = plan.until_loss else { return planned.map(|work| work.with_patience(past)) };
         let convergence = until_loss(past, loss);
         match (convergence.laps, planned) {
-            (Some(laps), planned) => {
-                let most = planned.ok();
-                let by_loss = Self {
-                    epochs: None,
-                    steps: 0,
-                    per_epoch: past.fit.steps_per_epoch.filter(|steps| *steps > 0),
-                    last_batch: last_batch(past),
-                    source: PlanSource::Loss,
-                    text: most.and_then(|work| work.text),
-                    is_bound: false,
-                    steps_error: 0.0,
-                    convergence: None,
-                };
-                by_loss.until(&Convergence { laps: Some(laps), ..convergence }, past)
-            }
+            (Some(laps), _) => Self::until(past, laps, convergence),
             // What the loss does not tell is still known by the plan.
             (None, Ok(work)) => Ok(Self { convergence: Some(convergence), ..work }),
             (None, Err(_)) => {
@@ -97,32 +85,20 @@ impl Work {
         let is_open = self.source != PlanSource::Finished && !past.is_running();
         let limits = past.fit.patience.zip(self.epochs).filter(|_| is_open);
         let Some((patience, most)) = limits else { return self };
-        match until_patience(past, patience, most) {
-            Some(found) if found.laps.is_some() => {
-                let by_loss = Self { source: PlanSource::Loss, is_bound: false, ..self.clone() };
-                by_loss.until(&found, past).unwrap_or(self)
-            }
-            convergence => Self { convergence, is_bound: true, ..self },
-        }
+        let found = until_patience(past, patience, most);
+        let by_loss = found.clone().and_then(|found| Self::until(past, found.laps?, found).ok());
+        by_loss.unwrap_or(Self { convergence: found, is_bound: true, ..self })
     }
 
-    /// So long as the loss takes.
-    fn until(self, convergence: &Convergence, past: &Past<'_>) -> Result<Self, CannotForecast> {
-        let unknown = CannotForecast::NoEpochLength;
-        let (laps, per_epoch) = (convergence.laps.ok_or(unknown.clone())?, self.per_epoch);
-        let each = if convergence.unit == "epoch" { per_epoch.ok_or(unknown)? } else { 1 };
-        let count = laps.mean.ceil().max(1.0) as u64;
-        let steps = count.saturating_mul(each);
-        let epochs = match convergence.unit {
-            "epoch" => Some(count),
-            _ => per_epoch.filter(|_| past.has_epochs()).map(|each| steps / each),
-        };
-        let steps_error = (laps.high - laps.low) / 2.0 / NINE_OF_TEN * each as f64;
-        let convergence = Some(convergence.clone());
-        match past.is_running() && steps < past.fit.steps {
-            true => Err(CannotForecast::AlreadyPast { steps: past.fit.steps }),
-            false => Ok(Self { epochs, steps, steps_error, convergence, ..self }),
-        }
+    /// So many epochs or steps as the loss takes.
+    fn until(past: &Past<'_>, laps: Estimate, convergence: Convergence) -> Result<Self, CannotForecast> {
+        let count = Some(laps.mean.ceil().max(1.0) as u64);
+        let (epochs, steps) = if convergence.unit == "epoch" { (count, None) } else { (None, count) };
+        let work = Self::planned(past, &Plan { epochs, steps, until_loss: None })?;
+        let each = epochs.and(work.per_epoch).unwrap_or(1) as f64;
+        let steps_error = (laps.high - laps.low) / 2.0 / NINE_OF_TEN * each;
+        let convergence = Some(convergence);
+        Ok(Self { source: PlanSource::Loss, is_bound: false, steps_error, convergence, ..work })
     }
 
     /// The same with other rows or another batch.
