@@ -1,15 +1,17 @@
-"""Whether `laptime predict --from RUN` knows what another batch, other rows or other workers make of a training.
+"""Whether `laptime predict` knows what another batch, other rows or other workers make of a training.
 
     python benches/forecast/what_if.py DIR
 
-DIR is the folder of `validate.py`. Each of its quiet runs is asked for the configurations that differ from it in one of
-the three, as many epochs of them; what those take is the mean of their own runs.
+DIR is the folder of `validate.py`. Each of its quiet runs is asked for the configurations that differ from it in its rows
+or workers, as many epochs of them; what those take is the mean of their own runs. Another batch is asked of the command,
+which is probed with two small ones.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -17,7 +19,7 @@ from math import log
 from pathlib import Path
 from statistics import fmean, median
 
-from validate import CASES, Bench, Run
+from validate import CASES, ENVIRONMENT, Bench, Run, scratch
 
 # An option, and the configurations that differ only in it: what each has for it.
 ALIKE = [
@@ -31,6 +33,7 @@ ALIKE = [
     ("--workers", {"storage": "0", "storage w2": "2", "storage w4": "4"}),
 ]
 SAME = 0.05  # a smaller change has no sign
+PROBED = "12"  # seconds of each probe
 
 
 def lap_s(bench: Bench, run: Run) -> float:
@@ -43,8 +46,8 @@ def asked(bench: Bench, run: Run, option: str, value: str) -> tuple[float, float
     """How many times as long an epoch would be, with its interval; seen alone: no other run may help."""
     alone = bench.folder / "alone"
     (alone / "runs").mkdir(parents=True, exist_ok=True)
-    link = alone / "runs" / run.id
-    link.symlink_to(next((bench.folder / "runs").glob(f"**/{run.id}*")))
+    copy = alone / "runs" / run.id
+    shutil.copytree(bench.folder / "runs" / run.id, copy, copy_function=os.link)
     try:
         words = [bench.laptime, "predict", "--from", run.id, option, value, "--json"]
         environment = {
@@ -54,7 +57,29 @@ def asked(bench: Bench, run: Run, option: str, value: str) -> tuple[float, float
         }
         done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     finally:
-        link.unlink()
+        shutil.rmtree(copy)
+    ratio = json.loads(done.stdout)["change"]["ratio"]
+    return ratio["mean"], ratio["low"], ratio["high"]
+
+
+def probed(bench: Bench, name: str, value: str) -> tuple[float, float, float] | None:
+    """The same of a command that is probed with its own batch and with a smaller one; `None` where that is refused."""
+    case = next(case for case in CASES if case.name == name)
+    command = bench.command(case, bench.count_of(case))
+    command = command[command.index("--") + 1 :]
+    words = [bench.laptime, "predict", "--seconds", PROBED, "--batch", value, "--json", "--"]
+    with scratch() as folder:
+        own = {"LAPTIME_DIR": str(folder / "runs"), "LAPTIME_DATA_DIR": str(folder)}
+        done = subprocess.run(
+            [*words, *command],
+            cwd=folder,
+            env={**os.environ, **ENVIRONMENT, **own},
+            capture_output=True,
+            text=True,
+        )
+    if done.returncode != 0:
+        print(f"  {name}: {done.stderr.splitlines()[1].strip()}")
+        return None
     ratio = json.loads(done.stdout)["change"]["ratio"]
     return ratio["mean"], ratio["low"], ratio["high"]
 
@@ -75,9 +100,18 @@ def main() -> None:
                 if here == there or not runs[here] or not runs[there]:
                     continue
                 lap = fmean(lap_s(bench, run) for run in runs[there])
-                for run in runs[here]:
-                    mean, low, high = asked(bench, run, option, values[there])
-                    truth = 1 + run.count * (lap - lap_s(bench, run)) / run.took_s
+                by_probe = option == "--batch"
+                for run in runs[here][:1] if by_probe else runs[here]:
+                    found = (
+                        probed(bench, here, values[there])
+                        if by_probe
+                        else asked(bench, run, option, values[there])
+                    )
+                    if found is None:
+                        continue
+                    mean, low, high = found
+                    own = fmean(lap_s(bench, one) for one in (runs[here] if by_probe else [run]))
+                    truth = 1 + run.count * (lap - own) / run.took_s
                     off = mean / truth - 1
                     errors.append(abs(off))
                     held.append(low <= truth <= high)

@@ -108,13 +108,18 @@ def _count(began: _Began, collated: int) -> None:
 
 
 def _thread_ns() -> tuple[int, int]:
-    """CPU time of this thread, and the time it was ready to run and waited for a CPU."""
+    """CPU time of this thread, and the time it was ready to run and waited for a CPU.
+
+    The file has the CPU time as of the last tick or switch, up to 4 ms ago: a worker that has just woken would seem to
+    compute too little.
+    """
+    cpu = time.thread_time_ns()
     try:
         file = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # Not every kernel counts what waits.
-        return time.thread_time_ns(), 0
+        return cpu, 0
     try:
-        cpu, queue, _ = os.read(file, 128).split()
+        _, queue, _ = os.read(file, 128).split()
     finally:
         os.close(file)
-    return int(cpu), int(queue)
+    return cpu, int(queue)

@@ -24,7 +24,7 @@ pub use document::{ADVICE_SCHEMA, Advice, Item, MeasuredSpeedup, Proof, Speedup}
 pub use evidence::Evidence;
 pub use machine::{MACHINE_ADVICE_SCHEMA, MachineAdvice, MachineFacts, MachineItem, advise_machine};
 
-pub(crate) use pipeline::Pipeline;
+pub(crate) use pipeline::{HAND_OVER_S, Pipeline};
 pub(crate) use rules::fixed_cost;
 
 use laptime_core::Change;

@@ -163,12 +163,13 @@ impl Model<'_> {
         self.add_steps_variance(&mut sum, training, pace.error / pace.mean, pace.little_seen);
         if let Some(stalls) = self.past.pace.stalls {
             let (seconds, error) = stalls.within(amount.steps);
-            let (part, cause) = match stalls.regular {
-                true => ("training", Cause::StepsVary),
-                false => ("stalls", Cause::RareStalls),
+            // Regular ones are steps like the others, such as those that wait for the first of several workers.
+            let (part, cause, times) = match stalls.regular {
+                true => ("training", Cause::StepsVary, self.change.step),
+                false => ("stalls", Cause::RareStalls, 1.0),
             };
-            sum.add(part, seconds);
-            sum.variance.add(cause, error);
+            sum.add(part, seconds * times);
+            sum.variance.add(cause, error * times);
         }
         let before = sum.seconds() - training;
         self.add_surroundings(&mut sum, amount);

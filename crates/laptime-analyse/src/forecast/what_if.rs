@@ -5,7 +5,7 @@ use super::model::Change;
 use super::past::Past;
 use super::plan::Work;
 use super::simulation::{Loader, StageTimes, simulated_step_s};
-use crate::advise::{Evidence, Pipeline, fixed_cost};
+use crate::advise::{Evidence, HAND_OVER_S, Pipeline, fixed_cost};
 use crate::scaling::{Axis, Point, ScalingLaw};
 
 /// Steps that are simulated: enough for a mean to the per cent.
@@ -49,7 +49,7 @@ pub(super) fn change(
         Some(_) => ROWS_ERROR * row_times(past, what_if, work).max(1e-9).ln().abs(),
         None => 0.0,
     };
-    let pipeline = evidence.as_ref().and_then(Pipeline::of);
+    let pipeline = evidence.as_ref().and_then(Pipeline::of).map(|pipeline| in_steps(past, pipeline));
     let Some(pipeline) = pipeline else {
         if what_if.workers.is_some_and(|workers| Some(workers) != past.fit.workers) {
             let because = "what loading computes and what it waits for was not recorded".to_owned();
@@ -62,13 +62,18 @@ pub(super) fn change(
     let after = what_if.workers.unwrap_or(before);
     let changed = scaled(&pipeline, batch);
     let shapes = Shapes::of(past);
-    let simulated = |pipeline: &Pipeline, workers: u64| shapes.step_s(past, pipeline, workers, work);
+    let persistent = past.fit.settings.get("torch.persistent_workers").is_some_and(|value| value == "yes");
+    let start_s = |workers: u64| if persistent { 0.0 } else { Pipeline::start_s(workers) };
+    let simulated = |pipeline: &Pipeline, workers: u64| {
+        let loader = Loader { workers, ahead: ahead(past), start_s: start_s(workers) };
+        shapes.step_s(pipeline, &loader, work)
+    };
     let step = simulated(&changed, after) / simulated(&pipeline, before).max(1e-12);
     let workers_error = if after == before { 0.0 } else { WORKERS_ERROR };
     let step_error = batch_error.hypot(rows_error).hypot(workers_error);
-    let starts = Pipeline::start_s(after) - Pipeline::start_s(before);
-    let persistent = past.fit.settings.get("torch.persistent_workers").is_some_and(|value| value == "yes");
-    Ok(Change { step, step_error, epoch_s: if persistent { 0.0 } else { starts } })
+    // An evaluation has workers of its own.
+    let epoch_s = if past.stage_s("evaluate") > 0.0 { start_s(after) - start_s(before) } else { 0.0 };
+    Ok(Change { step, step_error, epoch_s })
 }
 
 /// So many times the rows there were.
@@ -84,6 +89,20 @@ fn without_pipeline(past: &Past<'_>, (compute, load): (f64, f64)) -> f64 {
         return compute;
     };
     (wait * load + (step - wait) * compute) / step
+}
+
+/// The same without the evaluations between the steps, and without what a worker's batch waits for only because it is
+/// handed over.
+fn in_steps(past: &Past<'_>, pipeline: Pipeline) -> Pipeline {
+    let evaluation_s = past.stage_s("evaluate") / past.fit.steps.max(1) as f64;
+    let without = |seconds: f64| (seconds - evaluation_s).max(0.1 * seconds);
+    let handed_over = if past.fit.workers.unwrap_or(0) > 0 { HAND_OVER_S } else { 0.0 };
+    Pipeline {
+        compute_s: without(pipeline.compute_s),
+        compute_cpu_s: without(pipeline.compute_cpu_s),
+        load_waits_s: (pipeline.load_waits_s - handed_over).max(0.0),
+        ..pipeline
+    }
 }
 
 fn scaled(pipeline: &Pipeline, (compute, load): (f64, f64)) -> Pipeline {
@@ -194,18 +213,22 @@ impl Shapes {
         }
     }
 
-    fn step_s(&self, past: &Past<'_>, pipeline: &Pipeline, workers: u64, work: &Work) -> f64 {
-        let (compute_s, load_s) = pipeline.stages(workers);
-        let ahead = past.fit.settings.get("torch.prefetch_factor").and_then(|value| value.parse().ok());
+    fn step_s(&self, pipeline: &Pipeline, loader: &Loader, work: &Work) -> f64 {
+        let (compute_s, load_s) = pipeline.stages(loader.workers);
         let stages = StageTimes {
             compute_s,
             load_s,
             compute_shape: self.compute.clone(),
             load_shape: self.load.clone(),
         };
-        let loader = Loader { workers, ahead: ahead.unwrap_or(AHEAD), start_s: 0.0 };
-        simulated_step_s(&stages, &loader, work.per_epoch.unwrap_or(SIMULATED), SIMULATED)
+        simulated_step_s(&stages, loader, work.per_epoch.unwrap_or(SIMULATED), SIMULATED)
     }
+}
+
+/// Batches that each worker loads ahead.
+fn ahead(past: &Past<'_>) -> u64 {
+    let said = past.fit.settings.get("torch.prefetch_factor").and_then(|value| value.parse().ok());
+    said.unwrap_or(AHEAD)
 }
 
 /// Values over their mean; nothing of those that are zero in the mean.
