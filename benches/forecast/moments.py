@@ -1,6 +1,6 @@
 """The time left at the two moments where it is hardest: after a slow first epoch, and after a kill and resume.
 
-    python benches/forecast/moments.py [--repeats N] [--epochs N]
+    python benches/forecast/moments.py [--repeats N]
 
 After the first epoch: the first answer of `laptime report` once that epoch has ended, beside tqdm over steps and over
 epochs at the same moment. After a resume: the last answer before the kill, and the first of the run that goes on.
@@ -21,6 +21,10 @@ from pathlib import Path
 from peers import Seen, tqdm_epochs, tqdm_steps
 from validate import ENVIRONMENT, HERE
 
+# About 40 s after the first epoch, and a minute in all.
+SLOW_EPOCHS = 900
+RESUMED_EPOCHS = 160
+KILLED_AFTER_S = 20.0
 LAPTIME = str(Path(sys.executable).with_name("laptime"))
 
 
@@ -117,9 +121,8 @@ def after_resume(folder: Path, epochs: int, seconds: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=60, help="of each training")
     args = parser.parse_args()
-    slow = ["loader.py", "--slow-first", "--rows", "3000", "--epochs", str(2 * args.epochs)]
+    slow = ["loader.py", "--slow-first", "--rows", "3000", "--epochs", str(SLOW_EPOCHS)]
     print(f"a slow first epoch, evaluation after every epoch: {' '.join(slow)}")
     for _ in range(args.repeats):
         with tempfile.TemporaryDirectory(prefix="laptime-moments-") as folder:
@@ -127,7 +130,7 @@ def main() -> None:
     print("killed and resumed: resumable.py")
     for _ in range(args.repeats):
         with tempfile.TemporaryDirectory(prefix="laptime-moments-") as folder:
-            print(" ", after_resume(Path(folder), args.epochs, 20.0), flush=True)
+            print(" ", after_resume(Path(folder), RESUMED_EPOCHS, KILLED_AFTER_S), flush=True)
 
 
 if __name__ == "__main__":

@@ -143,6 +143,18 @@ impl Gauges {
         }
     }
 
+    /// A gauge that counts, at an instant, by how it grew from the first sample after it to the newest: what ended at that
+    /// instant is no part of what came next. `None` where there are not two.
+    pub(crate) fn at_growing(&self, gauge: Gauge, at: Ticks) -> Option<f64> {
+        let value =
+            |sample: &Sample| sample.readings.iter().find(|(name, _)| *name == gauge).map(|(_, v)| *v);
+        let points = self.course.all().filter_map(|sample| Some((sample.at, value(sample)? as f64)));
+        let mut later = points.filter(|(time, _)| *time >= at);
+        let ((from, low), (to, high)) = (later.next()?, later.last()?);
+        let rate = (high - low) / to.since(from).0.max(1) as f64;
+        Some(low - rate * from.since(at).0 as f64)
+    }
+
     /// Adds to a counter.
     pub(crate) fn count(&mut self, counter: Counter, amount: u64) {
         let sum = self.counted.entry(counter).or_default();
@@ -288,6 +300,20 @@ mod tests {
             (at(30), at(99), gauges.at(Gauge::SwappedBytes, Ticks(15))),
             (Some(300.0), Some(300.0), None)
         );
+    }
+
+    #[test]
+    fn what_was_read_until_an_instant_is_no_part_of_what_is_read_from_then_on() {
+        let read = |points: &[(u64, u64)]| {
+            let mut gauges = Gauges::default();
+            let bytes = |bytes| [(Gauge::StorageReadBytes, bytes)];
+            points.iter().for_each(|(at, count)| gauges.take(&sample(*at, &bytes(*count))));
+            gauges.at_growing(Gauge::StorageReadBytes, Ticks(15))
+        };
+        // All of it in the first epoch, which ends at 15, and the same in every one.
+        assert_eq!(read(&[(0, 0), (10, 80), (20, 120), (30, 120), (60, 120)]), Some(120.0));
+        assert_eq!(read(&[(0, 0), (10, 100), (20, 200), (30, 300), (60, 600)]), Some(150.0));
+        assert_eq!((read(&[(0, 0), (10, 80)]), read(&[(0, 0), (20, 80)])), (None, None));
     }
 
     #[test]

@@ -179,7 +179,7 @@ impl<'a> Supervised<'a> {
     pub(crate) fn by_epochs(&self, gauge: Gauge) -> Option<[f64; 4]> {
         let gauges = &self.supervisor.unwrap_or(self.process).gauges;
         let seconds = self.process.fits.values().filter_map(|fit| fit.epochs.rows().get(1));
-        let second = seconds.map(|epoch| epoch.began).min().and_then(|began| gauges.at(gauge, began));
+        let second = seconds.map(|epoch| epoch.began).min().and_then(|began| gauges.at_growing(gauge, began));
         let (start, now) = (gauges.first(gauge)? as f64, gauges.last(gauge)? as f64);
         Some([start, gauges.at(gauge, self.first_pass()?)?, second.unwrap_or(now), now])
     }
