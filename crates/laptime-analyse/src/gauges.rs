@@ -122,11 +122,8 @@ impl Gauges {
 
     /// A gauge at an instant: between two samples in proportion to the time, outside them as the nearest.
     pub(crate) fn at(&self, gauge: Gauge, at: Ticks) -> Option<f64> {
-        let value =
-            |sample: &Sample| sample.readings.iter().find(|(name, _)| *name == gauge).map(|(_, v)| *v);
-        let points = self.course.all().filter_map(|sample| Some((sample.at, value(sample)? as f64)));
         let (mut before, mut after) = (None, None);
-        for (time, value) in points {
+        for (time, value) in self.points(gauge) {
             match time <= at {
                 true => before = Some((time, value)),
                 false => {
@@ -146,13 +143,18 @@ impl Gauges {
     /// A gauge that counts, at an instant, by how it grew from the first sample after it to the newest: what ended at that
     /// instant is no part of what came next. `None` where there are not two.
     pub(crate) fn at_growing(&self, gauge: Gauge, at: Ticks) -> Option<f64> {
-        let value =
-            |sample: &Sample| sample.readings.iter().find(|(name, _)| *name == gauge).map(|(_, v)| *v);
-        let points = self.course.all().filter_map(|sample| Some((sample.at, value(sample)? as f64)));
-        let mut later = points.filter(|(time, _)| *time >= at);
+        let mut later = self.points(gauge).filter(|(time, _)| *time >= at);
         let ((from, low), (to, high)) = (later.next()?, later.last()?);
         let rate = (high - low) / to.since(from).0.max(1) as f64;
         Some(low - rate * from.since(at).0 as f64)
+    }
+
+    /// The samples that are kept of a gauge.
+    fn points(&self, gauge: Gauge) -> impl Iterator<Item = (Ticks, f64)> {
+        self.course.all().filter_map(move |sample| {
+            let reading = sample.readings.iter().find(|(name, _)| *name == gauge);
+            reading.map(|(_, value)| (sample.at, *value as f64))
+        })
     }
 
     /// Adds to a counter.
