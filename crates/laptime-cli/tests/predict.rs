@@ -58,7 +58,7 @@ fn without_clock(text: &str) -> String {
 
 /// A training that lasts long enough to be probed.
 fn long_training() -> String {
-    format!("{} train mlp --rows 20000 --epochs 100000 --quiet", env!("CARGO_BIN_EXE_laptime"))
+    format!("{} train mlp --rows 20000 --batch 256 --epochs 200000 --quiet", env!("CARGO_BIN_EXE_laptime"))
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_probe_predicts_the_whole_is_kept_apart_from_the_runs_and_leaves_no_scratch_
     assert_eq!((&found["probe"]["ended"], &found["left_s"]), (&false.into(), &serde_json::Value::Null));
     let opened = fs::canonicalize(folder.path()).unwrap().join("log.csv");
     assert_eq!(found["probe"]["opened"], serde_json::json!([opened]));
-    assert_eq!(found["basis"]["epochs"], 100_000);
+    assert_eq!(found["basis"]["epochs"], 200_000);
     assert!(found["total_s"]["mean"].as_f64().unwrap() > 20.0, "{found}");
     let scratch = fs::read_to_string(folder.path().join("place")).unwrap();
     assert!(!Path::new(scratch.trim()).exists(), "{scratch}");
@@ -256,7 +256,8 @@ fn a_run_warns_of_its_deadline_and_grades_its_forecasts() {
     let soon = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 5;
     // Steps of the same length for about 15 s, however fast the machine.
     let mut command = laptime(folder.path(), "run -- ");
-    command.args([env!("CARGO_BIN_EXE_laptime"), "train", "mlp", "--rows", "200000", "--epochs"]);
+    let training = ["train", "mlp", "--rows", "200000", "--batch", "512", "--epochs"];
+    command.arg(env!("CARGO_BIN_EXE_laptime")).args(training);
     let epochs = epochs_of_15_s(folder.path());
     command.arg(epochs.to_string()).arg("--quiet");
     command.env("SLURM_JOB_END_TIME", soon.to_string()).env("LAPTIME_DATA_DIR", &data);
@@ -282,7 +283,7 @@ fn a_run_warns_of_its_deadline_and_grades_its_forecasts() {
 }
 
 fn epochs_of_15_s(folder: &Path) -> u64 {
-    train(folder, "--rows 200000 --epochs 10");
+    train(folder, "--rows 200000 --batch 512 --epochs 10");
     let report = json(&run(folder, "report mlp --json"));
     let each = report["fits"][0]["wall_s"].as_f64().unwrap() / 10.0;
     (15.0 / each).ceil() as u64

@@ -20,8 +20,8 @@ use crate::writer::Unsaved;
 
 /// Bytes read from a segment at a time: many blocks, and bounded whatever the file's size.
 const WINDOW_BYTES: u64 = 1 << 20;
-/// How often a growing log is read on before its ring is, and how short the last time has to be.
-const MOST_ROUNDS: u32 = 6;
+/// A growing log is read on before its ring is, until that takes no longer than this or one that grows as fast is not
+/// caught up with.
 const CAUGHT_UP: Duration = Duration::from_millis(100);
 
 /// Reads one run, from its beginning and then what was added since.
@@ -72,12 +72,15 @@ impl RunReader {
     /// When the folder cannot be read, or everything in it is of a newer format.
     pub fn poll(&mut self, sink: &mut dyn FnMut(LogName, Record)) -> Result<(), StoreError> {
         // A log that takes long to read has grown meanwhile, and the ring is ahead of what was read of it.
-        for _ in 0..MOST_ROUNDS {
+        let mut before = Duration::MAX;
+        loop {
             let began = Instant::now();
             self.read_logs(sink)?;
-            if began.elapsed() < CAUGHT_UP {
+            let took = began.elapsed();
+            if took < CAUGHT_UP || took > before / 2 {
                 break;
             }
+            before = took;
         }
         if let Some((log, unsaved)) = self.unsaved.take() {
             self.logs.entry(log).or_default().read_unsaved(&unsaved, &mut |record| sink(log, record));
