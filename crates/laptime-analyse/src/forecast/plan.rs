@@ -5,9 +5,7 @@ use laptime_core::Estimate;
 use super::convergence::{until_loss, until_patience};
 use super::document::{CannotForecast, Convergence, Plan, PlanSource, Rows, WhatIf};
 use super::past::Past;
-
-/// Half the width of nine of ten in standard deviations.
-const NINE_OF_TEN: f64 = 1.645;
+use super::width::NINE_OF_TEN;
 
 /// The work of a whole training.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,7 @@
 
 use super::document::EstimatedPart;
 use super::past::{Around, Past};
+use super::width::NINE_OF_TEN;
 use crate::advise::{Evidence, Pipeline};
 use crate::recurring::Recurring;
 
@@ -14,8 +15,6 @@ const FORWARD: f64 = 1.0 / 3.0;
 const FORWARDS: [&str; 4] = ["prepare", "host_to_device", "forward", "loss"];
 /// What else a step computes.
 const OTHERS: [&str; 5] = ["backward", "optimizer", "after_update", "communication", "train_function"];
-/// Half the width of nine of ten in standard deviations.
-const NINE_OF_TEN: f64 = 1.645;
 /// Bytes of a number of a model.
 const PARAMETER_BYTES: u64 = 4;
 

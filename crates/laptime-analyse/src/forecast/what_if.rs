@@ -5,6 +5,7 @@ use super::model::Change;
 use super::past::Past;
 use super::plan::Work;
 use super::simulation::{Loader, StageTimes, simulated_step_s};
+use super::width::NINE_OF_TEN;
 use crate::advise::{Evidence, HAND_OVER_S, Pipeline, fixed_cost};
 use crate::scaling::{Axis, Point, ScalingLaw};
 
@@ -28,8 +29,6 @@ const LONG_STEPS: (f64, f64, f64) = (0.0, 0.15, 0.6);
 const SHORT_STEPS: (f64, f64, f64) = (0.0, 0.5, 1.0);
 /// Steps below this are mostly the framework's own work, seconds.
 const SHORT_S: f64 = 0.005;
-/// Half the width of nine of ten in standard deviations.
-const NINE_OF_TEN: f64 = 1.645;
 /// Relative change in computing that a law may have at most; beyond it says nothing.
 const LARGEST: f64 = 1e6;
 

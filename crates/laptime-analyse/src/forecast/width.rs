@@ -9,6 +9,8 @@ use crate::time_left::LEVEL;
 
 /// Half the width of the widest interval in logarithms: a factor of 20 either way says that nothing is known.
 const WIDEST: f64 = 3.0;
+/// Half the width of nine of ten in standard deviations.
+pub(super) const NINE_OF_TEN: f64 = 1.645;
 /// Shares below this are not worth a line.
 const SMALL: f64 = 0.01;
 
