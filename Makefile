@@ -3,7 +3,7 @@
 # what those need besides (torch and TensorFlow, about 8 GB) goes into an environment in the user's cache folder, once.
 
 # One profile everywhere, so that nothing is built twice.
-CARGO_FLAGS := --release --workspace --locked --features laptime/tracing
+CARGO_FLAGS := --release --workspace --locked --features laptime/tracing,laptime/load
 
 .PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench wheels
 

@@ -1,6 +1,6 @@
 """Writes `laptime/_native.pyi` from the built module: names and documentation; types are given here.
 
-python python/stubs.py
+python -P python/stubs.py
 """
 
 from __future__ import annotations
@@ -171,6 +171,47 @@ class EpochFeed:
 
     def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
 '''
+PACK_LOADER = '''
+class PackLoader:
+    """{doc}"""
+
+    position: tuple[int, int]
+    rows: int
+    batches: int
+    columns: list[tuple[str, str, list[int | None]]]
+    def __new__(cls, path: str, options: dict[str, object]) -> PackLoader: ...
+    def begin(self, epoch: int, batch: int) -> PackBatches: ...
+'''
+PACK_BATCHES = '''
+class PackBatches:
+    """{doc}"""
+
+    def __iter__(self) -> PackBatches: ...
+    def __next__(self) -> tuple[Any, ...]: ...
+    def record(
+        self, ticket: object, exhaust: Callable[..., Any], interrupt: Callable[..., Any]
+    ) -> None: ...
+'''
+LOADED_ARRAY = '''
+class LoadedArray:
+    """{doc}"""
+
+    shape: tuple[int, ...]
+    dtype: str
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+'''
+DAMAGED_PACK_ERROR = '''
+class DamagedPackError(OSError):
+    """{doc}"""
+'''
 
 
 def text() -> str:
@@ -185,6 +226,10 @@ def text() -> str:
     classes += STAGE.format(doc=inspect.getdoc(_native.Stage))
     classes += INDEX_ITERATOR.format(doc=inspect.getdoc(_native.IndexIterator))
     classes += EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
+    classes += PACK_LOADER.format(doc=inspect.getdoc(_native.PackLoader))
+    classes += PACK_BATCHES.format(doc=inspect.getdoc(_native.PackBatches))
+    classes += LOADED_ARRAY.format(doc=inspect.getdoc(_native.LoadedArray))
+    classes += DAMAGED_PACK_ERROR.format(doc=inspect.getdoc(_native.DamagedPackError))
     return HEAD + classes + "".join(_function(name, value) for name, value in functions)
 
 

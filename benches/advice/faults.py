@@ -49,6 +49,8 @@ FAULTS = [
     Fault("workers_start_anew", ("persistent_workers",)),
     Fault("histograms_every_batch", ("callbacks",)),
     Fault("padded_batches", ("padding",)),
+    Fault("frozen_backbone", ("unused_gradients",)),
+    Fault("update_every_batch", ("accumulation",)),
 ]
 HEALTHY_NAMES = ["cnn_with_worker", "mlp_in_memory", "keras_fit"]
 

@@ -6,6 +6,7 @@ mod epochs;
 mod frameworks;
 mod gate;
 mod guard;
+mod images;
 mod kill;
 mod memory;
 mod planted;
@@ -25,6 +26,8 @@ usage: cargo run --release -p laptime-benches -- NAME
                `compare --base` on EQUAL equal trees (40) and SLOWER ones 10 % slower (20) under changing load; with
                a Python that has PyTorch, on each of three trainings
   guard        what one Rust stage costs, against a pair of Instant::now
+  images [SIDE]
+               images a second: decoding, the transform and both, for JPEGs of SIDE × SIDE pixels (224)
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
   planted      a sweep over a program whose law is known: does it find the law?
@@ -48,6 +51,8 @@ fn main() -> anyhow::Result<()> {
             gate::run(equal.parse()?, slower.parse()?, Some(python))
         }
         ["guard"] => guard::run(),
+        ["images"] => images::run(224),
+        ["images", side] => images::run(side.parse()?),
         ["memory"] => memory::run(),
         ["kill"] => kill::run(10_000),
         ["kill", trials] => kill::run(trials.parse()?),

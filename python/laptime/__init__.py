@@ -18,15 +18,34 @@ from laptime._native import Stage
 from laptime._session import finish, init, lap, measured
 from laptime.run import Run, Summary, load, summary
 
+TYPE_CHECKING = False  # Type checkers know the name; importing `typing` costs 10 ms.
+if TYPE_CHECKING:
+    from laptime import image as image
+    from laptime.loader import Loader as Loader
+
+
+def __getattr__(name: str) -> object:
+    # What only some trainings use is imported when they do.
+    from importlib import import_module
+
+    if name == "Loader":
+        return import_module("laptime.loader").Loader
+    if name == "image":
+        return import_module("laptime.image")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "Batches",
     "Epochs",
+    "Loader",
     "Run",
     "Stage",
     "Summary",
     "batches",
     "epochs",
     "finish",
+    "image",
     "init",
     "lap",
     "load",

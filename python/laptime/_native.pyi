@@ -49,6 +49,43 @@ class EpochFeed:
 
     def next_epochs(self) -> list[tuple[int, int, float, list[tuple[str, float]]]]: ...
 
+class PackLoader:
+    """An open pack; `laptime.Loader` says what it is for."""
+
+    position: tuple[int, int]
+    rows: int
+    batches: int
+    columns: list[str]
+    def __new__(cls, path: str, options: dict[str, object]) -> PackLoader: ...
+    def begin(self, epoch: int, batch: int) -> PackBatches: ...
+
+class PackBatches:
+    """The batches of one epoch."""
+
+    def __iter__(self) -> PackBatches: ...
+    def __next__(self) -> tuple[Any, ...]: ...
+    def record(
+        self, ticket: object, exhaust: Callable[..., Any], interrupt: Callable[..., Any]
+    ) -> None: ...
+
+class LoadedArray:
+    """One array of a batch, without a copy: DLPack and the buffer protocol give it to any library."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class DamagedPackError(OSError):
+    """A pack, or one of its samples, is not as it was written."""
+
 def approach_step() -> None:
     """A function is called that trains, and whose calls are seen one by one."""
 

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 parser = argparse.ArgumentParser()
-parser.add_argument("fault", choices=["eager", "single_steps"])
+parser.add_argument("fault", choices=["eager", "single_steps", "no_jit"])
 parser.add_argument("--fixed", action="store_true")
 parser.add_argument("--width", type=int, default=128)
 parser.add_argument("--batch", type=int, default=32)
@@ -21,6 +21,7 @@ model.compile(
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     run_eagerly=options.fault == "eager" and not options.fixed,
     steps_per_execution=25 if options.fault == "single_steps" and options.fixed else 1,
+    jit_compile=options.fault == "no_jit" and options.fixed,
 )
 steps = 100 if options.fault == "eager" else 500
 rows = np.random.default_rng(0).normal(size=(options.batch * steps, 64)).astype("float32")

@@ -9,6 +9,7 @@ mod deadline;
 mod decimal;
 mod export;
 mod loader;
+mod pack;
 mod predict;
 mod refusal;
 mod sweep;
@@ -32,6 +33,7 @@ pub(crate) use compare::{CompareArgs, Compared};
 pub(crate) use data::DataArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use loader::{LoaderArgs, LoaderRequest};
+pub(crate) use pack::PackArgs;
 pub(crate) use predict::PredictArgs;
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Sweep(Box<SweepArgs>),
     /// Show how large a dataset is and what an epoch over it moves
     Data(DataArgs),
+    /// Write a dataset as one that training reads without waiting
+    Pack(Box<PackArgs>),
     /// Show the report of a run or a sweep
     Report(ReportArgs),
     /// Say what to change of a training, what that gains, and prove it

@@ -4,6 +4,7 @@ pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demo;
+pub(crate) mod pack;
 pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -11,6 +11,7 @@ mod failure;
 mod live;
 mod one_line;
 mod outlook;
+mod packed;
 mod prediction;
 mod screen;
 mod shown_run;
@@ -76,6 +77,7 @@ fn dispatch(began: &ProgramStart, args: &Args, screen: &Screen) -> Result<Ending
         Command::Train(train) => command::train::run(began, train, screen),
         Command::Sweep(sweep) => command::sweep::run(sweep, screen),
         Command::Data(data) => command::data::run(data, screen),
+        Command::Pack(pack) => command::pack::run(pack, screen),
         Command::Report(report) => command::report::run(report, screen),
         Command::Advise(advise) => command::advise::run(advise, screen),
         Command::Predict(predict) => command::predict::run(predict, screen),

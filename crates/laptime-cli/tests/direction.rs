@@ -73,8 +73,21 @@ const IN_THE_RECORDED_PROCESS: [&str; 17] = [
 ];
 
 /// What reading data for a training brings besides.
-const WITH_THE_LOADER: [&str; 8] =
-    ["csv", "csv-core", "ppv-lite86", "rand", "rand_chacha", "rand_core", "ryu", "zerocopy"];
+const WITH_THE_LOADER: [&str; 13] = [
+    "csv",
+    "csv-core",
+    "ppv-lite86",
+    "rand",
+    "rand_chacha",
+    "rand_core",
+    "ryu",
+    "simd-adler32",
+    "zerocopy",
+    "zune-core",
+    "zune-inflate",
+    "zune-jpeg",
+    "zune-png",
+];
 
 fn crates_folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

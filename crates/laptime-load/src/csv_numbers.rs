@@ -26,8 +26,9 @@ pub(crate) fn parse_row(record: &ByteRecord, numbers: &mut Vec<f32>) -> Result<(
     Ok(())
 }
 
-/// The number in a cell; `None` when it has none.
-pub(crate) fn parse_cell(cell: &[u8]) -> Option<f32> {
+/// The number in a cell of a CSV file, rounded once to 32 bits; `None` when it has none.
+#[must_use]
+pub fn parse_cell(cell: &[u8]) -> Option<f32> {
     std::str::from_utf8(bare(cell)).ok()?.parse().ok()
 }
 

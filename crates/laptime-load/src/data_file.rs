@@ -11,7 +11,7 @@ use crate::error::LoadError;
 
 /// A data file, read by position and never mapped: reading a mapped file that was truncated kills the process.
 #[derive(Debug)]
-pub(crate) struct DataFile {
+pub struct DataFile {
     path: PathBuf,
     file: File,
     stamp: Stamp,
@@ -31,7 +31,11 @@ impl Stamp {
 }
 
 impl DataFile {
-    pub(crate) fn open(path: &Path) -> Result<Self, LoadError> {
+    /// Opens a regular file.
+    ///
+    /// # Errors
+    /// When there is none that can be read.
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
         let fail = |source| cannot_open(path, source);
         // Asked before opening, because opening a pipe waits until somebody writes to it.
         if !std::fs::metadata(path).map_err(fail)?.is_file() {
@@ -43,20 +47,28 @@ impl DataFile {
     }
 
     /// Bytes of the file when it was opened.
-    pub(crate) fn bytes(&self) -> u64 {
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         self.stamp.bytes
     }
 
-    pub(crate) fn path(&self) -> PathBuf {
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
         self.path.clone()
     }
 
-    pub(crate) fn changed(&self) -> LoadError {
+    /// That the file is not the one that was opened any more.
+    #[must_use]
+    pub fn changed(&self) -> LoadError {
         LoadError::Changed { file: self.path() }
     }
 
     /// Fills the buffer from this position on; a file that ends before has changed.
-    pub(crate) fn read_at(&self, mut buffer: &mut [u8], mut position: u64) -> Result<(), LoadError> {
+    ///
+    /// # Errors
+    /// When the file cannot be read, or ends before.
+    pub fn read_at(&self, mut buffer: &mut [u8], mut position: u64) -> Result<(), LoadError> {
         let _read = laptime_record::stage!("read");
         while !buffer.is_empty() {
             match read_some_at(&self.file, buffer, position) {
@@ -74,7 +86,10 @@ impl DataFile {
     }
 
     /// Fails if the file was written to since it was opened. Ask after reading, so that what was read is covered.
-    pub(crate) fn check_unchanged(&self) -> Result<(), LoadError> {
+    ///
+    /// # Errors
+    /// When it was.
+    pub fn check_unchanged(&self) -> Result<(), LoadError> {
         let metadata = self.file.metadata();
         let metadata = metadata.map_err(|source| LoadError::Unreadable { file: self.path(), source })?;
         if Stamp::of(&metadata) == self.stamp { Ok(()) } else { Err(self.changed()) }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use laptime_core::display_name;
 
+use crate::pack::PackError;
+
 /// Longest text of a cell that an error shows: enough to recognise it, short enough for one line.
 const MAX_SHOWN_CHARS: usize = 40;
 
@@ -35,8 +37,19 @@ pub enum LoadError {
         /// The path that was asked for.
         file: PathBuf,
     },
-    /// The name ends in neither `.csv` nor `.npy`.
-    #[error("the name ends in neither .csv nor .npy: {}", shown(.file))]
+    /// A pack cannot be opened, or not be read on.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    /// A pack has other columns than training needs.
+    #[error("{problem}: {}", shown(.file))]
+    UnfitPack {
+        /// The pack.
+        file: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The name ends in neither `.csv` nor `.npy` nor `.pack`.
+    #[error("the name ends in neither .csv, .npy nor .pack: {}", shown(.file))]
     UnknownFormat {
         /// The file.
         file: PathBuf,
@@ -206,6 +219,8 @@ impl LoadError {
             Self::NotFound { .. } => "check the path",
             Self::Unreadable { .. } => "check the permissions of the file and the health of its disk",
             Self::NotAFile { .. } => "name a file; of a directory, name one of the files in it",
+            Self::Pack(error) => return error.hint().map(str::to_owned),
+            Self::UnfitPack { .. } => "pack a table: laptime pack train.csv",
             Self::UnknownFormat { .. } => "save the data as CSV, or as NPY with numpy.save, and name it so",
             Self::Empty { .. } => "check that whatever writes the file has finished",
             Self::TooFewColumns { .. } => "put the target in the last column, separated by commas",
@@ -238,7 +253,8 @@ fn shown(file: &Path) -> String {
 }
 
 /// Text from a file as an error may show it: short, and without anything that drives a terminal.
-pub(crate) fn shown_text(bytes: &[u8]) -> String {
+#[must_use]
+pub fn shown_text(bytes: &[u8]) -> String {
     // No character takes more than four bytes, so what is cut here would not have been shown.
     let head = &bytes[..bytes.len().min(4 * (MAX_SHOWN_CHARS + 1))];
     let text = String::from_utf8_lossy(head);

@@ -8,6 +8,7 @@ use crate::data_file::DataFile;
 use crate::error::LoadError;
 use crate::limits::Limits;
 use crate::npy_file::NpyFile;
+use crate::pack_file::PackFile;
 use crate::table::Table;
 
 /// A file of rows that were counted when it was opened.
@@ -15,6 +16,7 @@ use crate::table::Table;
 pub(crate) enum Source {
     Csv(CsvFile),
     Npy(NpyFile),
+    Pack(Box<PackFile>),
 }
 
 impl Source {
@@ -24,6 +26,7 @@ impl Source {
         match ending.as_ref().and_then(|ending| ending.to_str()) {
             Some("csv") => CsvFile::open(DataFile::open(path)?, limits).map(Self::Csv),
             Some("npy") => NpyFile::open(DataFile::open(path)?, limits).map(Self::Npy),
+            Some("pack") => PackFile::open(path, limits).map(|file| Self::Pack(Box::new(file))),
             _ => {
                 // A file that is not there is the likelier mistake, and the better message.
                 DataFile::open(path)?;
@@ -36,6 +39,7 @@ impl Source {
         match self {
             Self::Csv(file) => file.rows(),
             Self::Npy(file) => file.rows(),
+            Self::Pack(file) => file.rows(),
         }
     }
 
@@ -44,6 +48,7 @@ impl Source {
         match self {
             Self::Csv(file) => file.columns(),
             Self::Npy(file) => file.columns(),
+            Self::Pack(file) => file.columns(),
         }
     }
 
@@ -53,7 +58,7 @@ impl Source {
 
     /// Whether a chunk costs the same wherever it is, so that chunks may come in any order.
     pub(crate) fn reads_anywhere(&self) -> bool {
-        matches!(self, Self::Npy(_))
+        matches!(self, Self::Npy(_) | Self::Pack(_))
     }
 
     /// Cuts a range of rows into the chunks that `read` takes.
@@ -61,6 +66,7 @@ impl Source {
         match self {
             Self::Csv(file) => file.chunks(rows),
             Self::Npy(file) => file.chunks(rows),
+            Self::Pack(file) => file.chunks(rows),
         }
     }
 
@@ -74,6 +80,7 @@ impl Source {
         match self {
             Self::Csv(file) => file.read(chunk, raw, table),
             Self::Npy(file) => file.read(chunk, raw, table),
+            Self::Pack(file) => file.read(chunk, raw, table),
         }
     }
 

@@ -11,6 +11,7 @@ mod framework_fit;
 mod garbage;
 mod hooks;
 mod lap;
+mod loader;
 mod options;
 mod process;
 mod sample_count;
@@ -43,6 +44,8 @@ mod _native {
         arm, count, enter, epoch_begin, epoch_end, exit, finish, fit_begin, fit_end, fit_is_open, fit_update,
         is_active, measured, now, run_folder, run_to_join, stage_id, start,
     };
+    #[pymodule_export]
+    use crate::loader::{DamagedPackError, LoadedArray, PackBatches, PackLoader};
     #[pymodule_export]
     use crate::process::{be_worker, import_begins, imported, layers_off, rank, record_layer, trouble};
     #[pymodule_export]

@@ -32,6 +32,9 @@
 #[cfg(feature = "tracing")]
 mod tracing_layer;
 
+/// Packs, the Loader of their samples, and what it does to images.
+#[cfg(feature = "load")]
+pub use laptime_load::{image, loader, pack};
 pub use laptime_record::{
     BatchLog, Batches, Counter, Epoch, Finished, Fit, FitFacts, Metric, Options, ProgramStart, Recorder,
     RunMeta, Stage, StageGuard, StageId, Status, Ticks, Track, TrackKind, TrackLog, count, enter_stage,

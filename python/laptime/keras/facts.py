@@ -57,6 +57,12 @@ def model_facts(model: Any) -> dict[str, Any]:
     return facts | (learning_facts(model.optimizer) if model.optimizer is not None else {})
 
 
+def _layer_kinds(model: Any) -> str:
+    """The kinds of layers that a model is made of, each once."""
+    kinds = {type(layer).__name__ for layer in model._flatten_layers(include_self=False)}
+    return " ".join(sorted(kinds))
+
+
 @_guard.safely
 def computing_facts(model: Any, iterator: Any) -> dict[str, Any]:
     """How a fit is computed and what its dataset is made of, for advice; reports leave these out."""
@@ -65,6 +71,7 @@ def computing_facts(model: Any, iterator: Any) -> dict[str, Any]:
         "keras.jit_compile": "on" if model.jit_compile else "off",
         "keras.run_eagerly": "on" if model.run_eagerly else "off",
         "keras.steps_per_execution": model.steps_per_execution,
+        "keras.layers": _layer_kinds(model),
     }
     dataset = getattr(getattr(iterator, "data_adapter", None), "_dataset", None)
     if backend() == "tensorflow" and hasattr(dataset, "_inputs"):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import torch
 
-from .. import _frameworks, _guard, _sampling, _training
+from .. import _frameworks, _guard, _own_passes, _sampling, _training
 from . import (
     checkpoint,
     collectives,
@@ -52,6 +52,7 @@ def attach() -> None:
         ("DataLoader", loader.attach),
         ("DataLoader workers", workers.attach),
         ("DataLoader.__init__", other_loaders.attach),
+        ("laptime.Loader", _own_passes.attach),
         *layers,
         *changes,
     )

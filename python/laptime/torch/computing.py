@@ -7,6 +7,7 @@ show the ones that differ.
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any
 
 import torch
@@ -22,6 +23,9 @@ _AUTOCAST = ("cpu", "cuda") if hasattr(torch, "get_autocast_dtype") else ()
 
 # What the newest model that is trained says of itself, before there is a fit to say it of.
 _of_model: dict[str, Any] = {}
+# That model, and every optimizer: a gradient that none of these uses was computed for nothing.
+_newest: list[weakref.ref[Any]] = []
+_optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
 # Whether gradients were zeroed rather than dropped.
 _zeroed: dict[str, Any] = {}
 
@@ -46,6 +50,13 @@ def note_model(model: Any, inputs: Any) -> None:
             facts |= _layout_facts(convolutions, find_tensor(inputs))
     _of_model.clear()
     _of_model.update(facts)
+    _newest[:] = [weakref.ref(model)]
+
+
+@_guard.safely
+def note_optimizer(optimizer: Any) -> None:
+    """An optimizer is created: the gradients of its parameters are used."""
+    _optimizers.add(optimizer)
 
 
 def _layout_facts(convolutions: list[Any], batch: Any) -> dict[str, Any]:
@@ -125,9 +136,28 @@ def optimizer_facts(optimizer: Any, parameters: list[Any]) -> dict[str, Any]:
     else:
         how = "one by one"
     facts: dict[str, Any] = {"torch.optimizer": how, "torch.tensors": len(parameters)}
+    unused = _unused_gradients()
+    if unused:
+        facts["torch.unused_gradients"] = f"{unused:.3f}"
     if isinstance(group.get("momentum"), float):
         facts["torch.momentum"] = f"{group['momentum']:g}"
     return facts
+
+
+def _unused_gradients() -> float:
+    """The share of the model's gradients, by elements, that no optimizer uses; after a backward pass."""
+    model = _newest[0]() if _newest else None
+    if model is None:
+        return 0.0
+    used = {
+        id(one)
+        for optimizer in _optimizers
+        for group in optimizer.param_groups
+        for one in group["params"]
+    }
+    sizes = [(id(one) in used, one.numel()) for one in model.parameters() if one.grad is not None]
+    unused = sum(size for is_used, size in sizes if not is_used)
+    return unused / max(1, sum(size for _, size in sizes))
 
 
 def _compiles() -> bool:

@@ -26,7 +26,7 @@ from .._native import (
 from .._training import here
 from . import graphs
 from .around import around
-from .computing import note_zeroed
+from .computing import note_optimizer, note_zeroed
 from .device import begin as begin_device
 
 _OPTIMIZER = _native.stage_id("optimizer")
@@ -70,6 +70,7 @@ def _make_patch_step(original: Callable[..., Any]) -> Callable[..., Any]:
 def _optimizer_created(optimizer: Any, frame: FrameType | None) -> None:
     _guard.replace(type(optimizer), "step", _make_step)
     begin_device()
+    note_optimizer(optimizer)
     foreign = not type(optimizer).__module__.startswith("torch.optim")
     here.training.optimizer_created(optimizer, frame, foreign=foreign)
 

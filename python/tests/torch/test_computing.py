@@ -43,3 +43,10 @@ def test_the_padding_of_batches_is_read_from_their_mask(tmp_path: Path) -> None:
 def test_a_mask_that_is_added_does_not_tell_the_padding(tmp_path: Path) -> None:
     settings = run_hooked(["padded.py", "added"], tmp_path).report["fits"][0]["settings"]
     assert "torch.padding" not in settings
+
+
+def test_gradients_that_no_optimizer_uses_are_known(tmp_path: Path) -> None:
+    bare, recorded = run_both(["frozen.py"], tmp_path)
+    assert bare.code == 0 and recorded.ending == bare, bare.stderr
+    # The first layer has 48 of 74 elements.
+    assert recorded.report["fits"][0]["settings"]["torch.unused_gradients"] == "0.649"

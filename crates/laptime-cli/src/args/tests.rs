@@ -162,7 +162,7 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
           hint: laptime train --help
         error: could not understand `laptime train mlp --data photo.png`
           because: invalid value `photo.png` for --data: expected `generated` or a file
-            that ends in .csv or .npy
+            that ends in .csv, .npy or .pack
           hint: laptime train --help
         error: could not understand `laptime train mlp --seed -3`
           because: invalid value `-3` for --seed: expected a whole number of at least 0

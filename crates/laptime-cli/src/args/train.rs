@@ -23,7 +23,7 @@ pub(crate) struct TrainArgs {
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
 
-    /// Where the rows come from: generated, or a .csv or .npy file with the target last
+    /// Where the rows come from: generated, or a .csv, .npy or .pack file with the target last
     #[arg(long, value_name = "SOURCE", value_parser = parse_data, default_value = "generated", help_heading = "Data")]
     pub(crate) data: DataChoice,
     /// Rows to generate; several train one after the other [default: 1_000, linear 100, mlp 10_000,

@@ -41,10 +41,10 @@ pub(super) fn parse_data(text: &str) -> Result<DataChoice, String> {
         return Ok(DataChoice::Generated);
     }
     let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    if ["csv", "npy"].contains(&ending.to_lowercase().as_str()) {
+    if ["csv", "npy", "pack"].contains(&ending.to_lowercase().as_str()) {
         return Ok(DataChoice::File(text.into()));
     }
-    Err("expected `generated` or a file that ends in .csv or .npy".to_owned())
+    Err("expected `generated` or a file that ends in .csv, .npy or .pack".to_owned())
 }
 
 /// Reads a count of at least one: `5000`, `1e5`, `100_000`.

@@ -23,6 +23,7 @@ mod ledger;
 mod loader;
 #[cfg(test)]
 mod loader_snapshots;
+mod pack;
 mod profile;
 #[cfg(test)]
 mod profile_snapshots;
@@ -58,6 +59,7 @@ pub(crate) use dataset::dataset_text;
 pub(crate) use forecast::prediction_text;
 pub(crate) use grades::grades_text;
 pub(crate) use loader::{loader_text, setting_text};
+pub(crate) use pack::{packed_text, verified_text};
 pub(crate) use progress::progress_line;
 pub(crate) use report::report_text;
 pub(crate) use runs::{RunRow, runs_text};

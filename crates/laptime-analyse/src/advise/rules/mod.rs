@@ -1,5 +1,6 @@
 //! The rules, one file each.
 
+mod accumulation;
 mod batch;
 mod callbacks;
 mod checkpoint;
@@ -11,6 +12,7 @@ mod drift;
 mod eager;
 mod evaluation;
 mod garbage_collection;
+mod gradients;
 mod keras_compile;
 mod loading_part;
 mod optimizer;
@@ -48,6 +50,7 @@ pub(super) const RULES: &[&Rule] = &[
     &drift::RULE,
     &padding::RULE,
     &batch::RULE,
+    &accumulation::RULE,
     &precision::TF32,
     &precision::AUTOCAST,
     &convolutions::CHANNELS_LAST,
@@ -55,10 +58,12 @@ pub(super) const RULES: &[&Rule] = &[
     &compile::RULE,
     &optimizer::FUSED,
     &optimizer::ZERO_GRAD,
+    &gradients::RULE,
     &small_model::RULE,
     &eager::TF_FUNCTION,
     &eager::RUN_EAGERLY,
     &keras_compile::STEPS_PER_EXECUTION,
+    &keras_compile::JIT,
     &tf_data::CACHE,
     &tf_data::PARALLEL_MAP,
     &tf_data::PREFETCH,

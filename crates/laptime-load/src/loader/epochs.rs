@@ -1,0 +1,167 @@
+//! For tests: what must be true of whole epochs, whatever the options.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::{Loader, LoaderOptions, LoaderState, Shuffle, Subset};
+use crate::pack::{Column, ColumnData, ColumnKind, Element, PackOptions, PackSchema, PackWriter};
+use crate::pack::{Provenance, RowBlock};
+
+/// A pack of `rows` samples: their number as `id`, and `x` = [id, 2 id, 3 id].
+fn write(folder: &Path, rows: u64, batch_rows: usize) -> std::path::PathBuf {
+    let target = folder.join(format!("{rows}-{batch_rows}.pack"));
+    let fixed = |name: &str, element, shape| Column::new(name, ColumnKind::Fixed { element, shape });
+    let columns = vec![fixed("x", Element::F32, vec![3]), fixed("id", Element::I64, Vec::new())];
+    let options = PackOptions { batch_rows: Some(batch_rows), part_bytes: 3000, ..PackOptions::default() };
+    let mut writer =
+        PackWriter::create(&target, PackSchema { columns }, Provenance::default(), options).unwrap();
+    let x = (0..rows).flat_map(|id| [id as f32, 2.0 * id as f32, 3.0 * id as f32]);
+    let x = x.flat_map(f32::to_le_bytes).collect();
+    let id = (0..rows).flat_map(|id| (id as i64).to_le_bytes()).collect();
+    let columns = vec![ColumnData::Fixed(x), ColumnData::Fixed(id)];
+    writer.write(&RowBlock { rows: rows as usize, columns }).unwrap();
+    writer.finish().unwrap();
+    target
+}
+
+/// The ids of the next batch, and that `x` is theirs; `None` at the end of the epoch.
+fn next(loader: &mut Loader) -> Option<Vec<u64>> {
+    let batch = loader.next().unwrap()?;
+    let numbers = |bytes: &[u8]| i64::from_le_bytes(bytes.try_into().unwrap()) as u64;
+    let ids: Vec<u64> = batch.arrays[1].as_slice().chunks_exact(8).map(numbers).collect();
+    assert_eq!(batch.arrays[0].shape, [ids.len(), 3]);
+    let x = batch.arrays[0].as_slice().chunks_exact(4);
+    let x = x.map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()));
+    let expected = ids.iter().flat_map(|&id| [id as f32, 2.0 * id as f32, 3.0 * id as f32]);
+    assert!(x.eq(expected));
+    Some(ids)
+}
+
+fn epoch(loader: &mut Loader) -> Vec<Vec<u64>> {
+    std::iter::from_fn(|| next(loader)).collect()
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    rows: u64,
+    batch_rows: usize,
+    batch_size: usize,
+    world: u64,
+    shuffle: Shuffle,
+    drop_last: bool,
+    threads: usize,
+    seed: u64,
+    subset: u8,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let shuffle = prop_oneof![
+        Just(Shuffle::None),
+        Just(Shuffle::Exact),
+        (1_usize..5).prop_map(|blocks| Shuffle::Window { blocks })
+    ];
+    let sizes = (1_u64..600, 1_usize..70, 1_usize..80, 1_u64..6);
+    (sizes, shuffle, any::<bool>(), 0_usize..4, any::<u64>(), 0_u8..3).prop_map(
+        |((rows, batch_rows, batch_size, world), shuffle, drop_last, threads, seed, subset)| Case {
+            rows,
+            batch_rows,
+            batch_size,
+            world,
+            shuffle,
+            drop_last,
+            threads,
+            seed,
+            subset,
+        },
+    )
+}
+
+impl Case {
+    fn options(&self, rank: u64) -> LoaderOptions {
+        let subset = match self.subset {
+            1 => Subset::Range(self.rows / 3, self.rows),
+            2 => Subset::Samples((0..self.rows).rev().step_by(2).collect()),
+            _ => Subset::All,
+        };
+        LoaderOptions {
+            batch_size: self.batch_size,
+            shuffle: self.shuffle,
+            seed: self.seed,
+            drop_last: self.drop_last,
+            rank,
+            world: self.world,
+            threads: Some(self.threads),
+            subset,
+            prefetch_bytes: 4000,
+            ..LoaderOptions::default()
+        }
+    }
+
+    fn wanted(&self) -> Vec<u64> {
+        match self.subset {
+            1 => (self.rows / 3..self.rows).collect(),
+            2 => {
+                let mut samples: Vec<u64> = (0..self.rows).rev().step_by(2).collect();
+                samples.reverse();
+                samples
+            }
+            _ => (0..self.rows).collect(),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn each_epoch_visits_each_sample_once_and_ranks_have_equal_shares(case in cases(), resume: u64) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = write(folder.path(), case.rows, case.batch_rows);
+        let mut visited = Vec::new();
+        let mut sizes = Vec::new();
+        for rank in 0..case.world {
+            let mut loader = Loader::open(&path, case.options(rank)).unwrap();
+            let first = epoch(&mut loader);
+            let second = epoch(&mut loader);
+            prop_assert_eq!(first.len() as u64, loader.batches());
+            // Another number of threads, resumed anywhere, in the second epoch.
+            let other = LoaderOptions { threads: Some(2 - case.threads.min(2)), seed: 0, ..case.options(rank) };
+            let mut resumed = Loader::open(&path, other).unwrap();
+            let batch = resume % (loader.batches() + 1);
+            let state = LoaderState { epoch: 1, batch, ..loader.state() };
+            resumed.restore(&state).unwrap();
+            prop_assert_eq!(resumed.state(), state);
+            prop_assert_eq!(&epoch(&mut resumed)[..], &second[batch as usize..]);
+            prop_assert_eq!(&epoch(&mut resumed), &epoch(&mut loader));
+            loader.set_epoch(0);
+            prop_assert_eq!(&epoch(&mut loader), &first);
+            sizes.push(first.iter().map(Vec::len).collect::<Vec<_>>());
+            visited.push(first);
+        }
+        prop_assert!(sizes.iter().all(|size| *size == sizes[0]), "{:?}", sizes);
+        let mut visited: Vec<u64> = visited.into_iter().flatten().flatten().collect();
+        let total = visited.len();
+        visited.sort_unstable();
+        visited.dedup();
+        let wanted = case.wanted();
+        let (most, world) = (wanted.len(), case.world as usize);
+        if case.drop_last {
+            prop_assert_eq!(visited.len(), total, "nothing twice");
+            prop_assert!(most - total < world * case.batch_size, "{} of {}", total, most);
+            prop_assert!(visited.iter().all(|sample| wanted.binary_search(sample).is_ok()));
+        } else {
+            prop_assert_eq!(visited, wanted);
+            prop_assert!(total - most < world, "{} for {}", total, most);
+        }
+    }
+}
+
+#[test]
+fn without_a_shuffle_samples_come_as_they_are_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), 10, 4);
+    let options = LoaderOptions { batch_size: 4, ..LoaderOptions::default() };
+    let mut loader = Loader::open(path, options).unwrap();
+    assert_eq!(epoch(&mut loader), [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]]);
+}

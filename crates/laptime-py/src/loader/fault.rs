@@ -1,0 +1,60 @@
+//! What goes wrong with a pack, as the exception that a script would catch.
+
+use std::any::Any;
+use std::error::Error;
+use std::io::ErrorKind;
+
+use laptime_load::loader::LoaderError;
+use laptime_load::pack::PackError;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    laptime.loader,
+    DamagedPackError,
+    PyOSError,
+    "A pack, or one of its samples, is not as it was written."
+);
+
+/// The exception for what the engine says.
+pub(super) fn exception(error: &LoaderError) -> PyErr {
+    let LoaderError::Pack(pack) = error else { return PyValueError::new_err(error.to_string()) };
+    let text = text(pack);
+    match pack {
+        PackError::NotFound { .. } => PyFileNotFoundError::new_err(text),
+        PackError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            PyPermissionError::new_err(text)
+        }
+        PackError::NotAPack { .. }
+        | PackError::BadManifest { .. }
+        | PackError::WrongSize { .. }
+        | PackError::Damaged { .. }
+        | PackError::DamagedDescription { .. } => DamagedPackError::new_err(text),
+        _ => PyOSError::new_err(text),
+    }
+}
+
+/// What failed, why, and what to do about it.
+fn text(error: &PackError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    if let Some(hint) = error.hint() {
+        text.push_str(&format!("\nhint: {hint}"));
+    }
+    text
+}
+
+/// The exception for a panic, which is a mistake of ours.
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+    let because = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without words");
+    PyRuntimeError::new_err(format!("the loader failed, which is a mistake of laptime's: {because}"))
+}

@@ -1,0 +1,24 @@
+"""Passes over laptime.Loader are on record as those over a DataLoader are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from side_by_side import check_same
+
+from .conftest import run_both
+
+
+def test_a_training_with_a_pack_is_on_record_with_its_waits_and_rows(tmp_path: Path) -> None:
+    bare, recorded = run_both(["pack_loader.py"], tmp_path)
+    check_same(bare, recorded.ending)
+    assert bare.code == 0, bare.stderr
+    assert [epoch["steps"] for epoch in recorded.epochs] == [30, 30]
+    assert [epoch["samples"] for epoch in recorded.epochs] == [1500, 1500]
+    for epoch, truth in zip(recorded.epochs, recorded.clock, strict=True):
+        assert epoch["wall_s"] >= truth * 0.99
+    assert recorded.stage("data_wait")["count"] >= 60
+    assert recorded.stage("evaluate")["seconds"] > 0
+    settings = recorded.report["fits"][0]["settings"]
+    assert any(str(value) == "laptime.Loader" for value in settings.values()), settings
+    assert recorded.report["warnings"] == []
