@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import zlib
 from pathlib import Path
 
 import formats
@@ -13,6 +14,9 @@ from sets import FEATURES, ROWS, made, read_rows
 
 BATCH = 256
 FEW = f"({formats.FEW_ROWS // 1000} k rows)"
+
+# What the machine itself can do, compiled anew when it changes.
+GATHER = Path(__file__).with_name("gather.c")
 
 ENTRIES = Entries()
 

@@ -55,7 +55,7 @@ class PackLoader:
     position: tuple[int, int]
     rows: int
     batches: int
-    columns: list[str]
+    columns: list[tuple[str, str, list[int | None]]]
     def __new__(cls, path: str, options: dict[str, object]) -> PackLoader: ...
     def begin(self, epoch: int, batch: int) -> PackBatches: ...
 
