@@ -51,6 +51,8 @@ FAULTS = [
     Fault("padded_batches", ("padding",)),
     Fault("frozen_backbone", ("unused_gradients",)),
     Fault("update_every_batch", ("accumulation",)),
+    Fault("workers_for_rows", ("fewer_workers",)),
+    Fault("decoded_every_epoch", ("pack",)),
 ]
 HEALTHY_NAMES = ["cnn_with_worker", "mlp_in_memory", "keras_fit"]
 

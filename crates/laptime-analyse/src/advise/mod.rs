@@ -25,7 +25,7 @@ pub use evidence::Evidence;
 pub use machine::{MACHINE_ADVICE_SCHEMA, MachineAdvice, MachineFacts, MachineItem, advise_machine};
 
 pub(crate) use pipeline::{HAND_OVER_S, Pipeline};
-pub(crate) use rules::fixed_cost;
+pub(crate) use rules::{fixed_cost, workers_start_s};
 
 use laptime_core::Change;
 

@@ -81,6 +81,29 @@ fn more_workers_on_cpus_that_are_all_busy_are_not_advised() {
 }
 
 #[test]
+fn workers_that_hand_over_what_is_quickly_loaded_are_given_up() {
+    let mut run = made(workers(2), |_| waiting(1.5, 1.0));
+    run.passes.worker_loading = loading(0.2, 0.0, 0.05);
+    (run.passes.own.cpu_s, run.passes.tree.cpu_s) = (Some(200.0 * 0.001), Some(200.0 * 0.0014));
+    let found = item(&run, "fewer_workers").expect("1.2 ms without them");
+    assert_eq!(found.injects.as_deref(), Some("num_workers=0"));
+    assert!(holds(&found, 2.5 / 1.2), "{:?}", found.speedup);
+    run.passes.worker_loading = loading(1.6, 0.0, 0.05);
+    assert!(item(&run, "fewer_workers").is_none(), "loading beside the model is worth it");
+}
+
+#[test]
+fn samples_that_are_loaded_anew_in_each_epoch_can_be_packed() {
+    let mut run = made(workers(2), |_| waiting(60.0, 20.0));
+    run.passes.worker_loading = loading(140.0, 0.0, 2.0);
+    run.passes.own.cpu_s = Some(200.0 * 0.02);
+    let found = item(&run, "pack").expect("the model waits three quarters");
+    assert!(found.speedup.typical && holds(&found, 80.0 / 22.0), "{:?}", found.speedup);
+    let in_time = made(workers(2), |_| waiting(0.2, 40.0));
+    assert!(advised(&in_time).fine.contains(&"packing"));
+}
+
+#[test]
 fn a_transform_that_workers_spend_their_time_in_is_the_first_item() {
     let mut run = made(workers(2), |_| waiting(60.0, 20.0));
     run.passes.worker_loading = loading(140.0, 0.0, 2.0);

@@ -376,6 +376,19 @@ fn workers_that_load_beside_the_model_are_simulated() {
 }
 
 #[test]
+fn without_its_workers_a_step_takes_what_it_computes_and_loads_however_much_they_cost() {
+    let mut run = loading();
+    run.report.fits[0].workers = Some(1);
+    run.passes.own.cpu_s = Some(8.0);
+    run.passes.own_loading = None;
+    let quick = BatchLoading { seconds: 0.01, cpu_s: 0.01, queue_s: 0.0, collate_s: 0.0 };
+    run.passes.worker_loading = Some(quick);
+    let none = changed(&run, WhatIf { workers: Some(0), ..WhatIf::default() }).unwrap();
+    // Of 100 ms 60 wait for a batch that takes 10 ms to load.
+    near(none.change.unwrap().ratio.mean, 0.5, 0.03);
+}
+
+#[test]
 fn what_cannot_be_changed_is_said() {
     let asked = |what_if| changed(&probe(), what_if).unwrap_err().to_string();
     let batch = asked(WhatIf { batch: Some(64), ..WhatIf::default() });

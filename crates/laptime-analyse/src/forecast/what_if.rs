@@ -6,7 +6,7 @@ use super::past::Past;
 use super::plan::Work;
 use super::simulation::{Loader, StageTimes, simulated_step_s};
 use super::width::NINE_OF_TEN;
-use crate::advise::{Evidence, HAND_OVER_S, Pipeline, fixed_cost};
+use crate::advise::{Evidence, HAND_OVER_S, Pipeline, fixed_cost, workers_start_s};
 use crate::scaling::{Axis, Point, ScalingLaw};
 
 /// Steps that are simulated: enough for a mean to the per cent.
@@ -67,12 +67,21 @@ pub(super) fn change(
         let loader = Loader { workers, ahead: ahead(past), start_s: start_s(workers) };
         shapes.step_s(pipeline, &loader, work)
     };
-    let step = simulated(&changed, after) / simulated(&pipeline, before).max(1e-12);
+    // A loop that loads for itself computes and loads, whatever its workers cost beyond what is simulated.
+    let was = if after == 0 && before > 0 { seen_step_s(past) } else { simulated(&pipeline, before) };
+    let step = simulated(&changed, after) / was.max(1e-12);
     let workers_error = if after == before { 0.0 } else { WORKERS_ERROR };
     let step_error = batch_error.hypot(rows_error).hypot(workers_error);
-    // An evaluation has workers of its own.
-    let epoch_s = if past.stage_s("evaluate") > 0.0 { start_s(after) - start_s(before) } else { 0.0 };
+    // An evaluation has workers of its own, which take as long to start as those of an epoch.
+    let started_s = evidence.as_ref().and_then(workers_start_s).unwrap_or_else(|| start_s(before));
+    let epoch_s = if past.stage_s("evaluate") > 0.0 { start_s(after) - started_s } else { 0.0 };
     Ok(Change { step, step_error, epoch_s })
+}
+
+/// A step as it was, with stalls that come regularly, such as waits for workers that start; seconds.
+fn seen_step_s(past: &Past<'_>) -> f64 {
+    let regular = past.pace.stalls.filter(|stalls| stalls.regular);
+    past.pace.mean_s + regular.map_or(0.0, |stalls| stalls.within(1.0).0)
 }
 
 /// So many times the rows there were.

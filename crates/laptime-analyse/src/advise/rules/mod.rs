@@ -11,11 +11,13 @@ mod copies;
 mod drift;
 mod eager;
 mod evaluation;
+mod fewer_workers;
 mod garbage_collection;
 mod gradients;
 mod keras_compile;
 mod loading_part;
 mod optimizer;
+mod pack;
 mod padding;
 mod persistent;
 mod precision;
@@ -30,16 +32,19 @@ mod transform;
 mod workers;
 
 pub(crate) use batch::fixed_cost;
+pub(crate) use persistent::workers_start_s;
 
 use super::rule::Rule;
 
 /// All of them.
 pub(super) const RULES: &[&Rule] = &[
     &workers::RULE,
+    &fewer_workers::RULE,
     &prefetch::RULE,
     &persistent::RULE,
     &transform::RULE,
     &collate::RULE,
+    &pack::RULE,
     &copies::RULE,
     &threads::RULE,
     &garbage_collection::RULE,

@@ -24,9 +24,7 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     let Some((first, later)) = waits(evidence) else {
         return Outcome::Unknown("there are too many steps to tell the first ones of the epochs".to_owned());
     };
-    // A first batch has to be loaded, whoever does it.
-    let loading = evidence.run.passes.worker_loading.map_or(later, |loading| loading.seconds.max(later));
-    let spared = first - loading;
+    let spared = start_s(evidence, (first, later));
     if spared <= 0.0 || evidence.setting("torch.persistent_workers") == Some("yes") {
         return Outcome::Fine;
     }
@@ -43,6 +41,19 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
         speedup: Speedup::around(gain, UNCERTAIN),
         injects: injected("persistent_workers", 1),
     })
+}
+
+/// What workers that start anew with each epoch took to start and to end, seconds; `None` where they are kept or too
+/// little was seen.
+pub(crate) fn workers_start_s(evidence: &Evidence<'_>) -> Option<f64> {
+    let start_anew =
+        evidence.fit.workers? > 0 && evidence.setting("torch.persistent_workers") == Some("no");
+    waits(evidence).filter(|_| start_anew).map(|waits| start_s(evidence, waits).max(0.0))
+}
+
+/// The wait for a first batch without what it takes to load, whoever does that; seconds.
+fn start_s(evidence: &Evidence<'_>, (first, later): (f64, f64)) -> f64 {
+    first - evidence.run.passes.worker_loading.map_or(later, |loading| loading.seconds.max(later))
 }
 
 /// The mean wait for the first batch of the epochs after the first, and that for the other batches, seconds.
