@@ -53,6 +53,7 @@ FAULTS = [
     Fault("update_every_batch", ("accumulation",)),
     Fault("workers_for_rows", ("fewer_workers",)),
     Fault("decoded_every_epoch", ("pack",)),
+    Fault("memory_too_small", ("memory",)),
 ]
 HEALTHY_NAMES = ["cnn_with_worker", "mlp_in_memory", "keras_fit"]
 

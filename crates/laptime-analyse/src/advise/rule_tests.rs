@@ -104,6 +104,19 @@ fn samples_that_are_loaded_anew_in_each_epoch_can_be_packed() {
 }
 
 #[test]
+fn page_faults_that_wait_for_storage_say_that_the_data_does_not_fit() {
+    let mut run = made(workers(0), |_| waiting(60.0, 40.0));
+    run.passes.own_loading = loading(5.0, 55.0, 1.0);
+    (run.passes.own.cpu_s, run.passes.tree.cpu_s) = (Some(200.0 * 0.045), Some(200.0 * 0.045));
+    run.report.memory.major_faults = Some(150);
+    assert!(item(&run, "memory").is_none(), "of storage that is slow there are no faults");
+    run.report.memory.major_faults = Some(200 * 30);
+    let found = item(&run, "memory").expect("30 faults a step");
+    assert!(found.because.contains("30 page faults a step"), "{}", found.because);
+    assert!(holds(&found, 100.0 / 45.0), "{:?}", found.speedup);
+}
+
+#[test]
 fn a_transform_that_workers_spend_their_time_in_is_the_first_item() {
     let mut run = made(workers(2), |_| waiting(60.0, 20.0));
     run.passes.worker_loading = loading(140.0, 0.0, 2.0);

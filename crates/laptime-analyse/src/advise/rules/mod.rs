@@ -16,6 +16,7 @@ mod garbage_collection;
 mod gradients;
 mod keras_compile;
 mod loading_part;
+mod memory;
 mod optimizer;
 mod pack;
 mod padding;
@@ -45,6 +46,7 @@ pub(super) const RULES: &[&Rule] = &[
     &transform::RULE,
     &collate::RULE,
     &pack::RULE,
+    &memory::RULE,
     &copies::RULE,
     &threads::RULE,
     &garbage_collection::RULE,

@@ -29,11 +29,14 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     };
     // Waits for workers that start are longer than anything they could load ahead.
     let all = evidence.training.stage_s("data_wait");
-    let spent = waits(evidence).map_or(all, |(_, later)| all.min(later * evidence.training.steps as f64));
+    let steps = evidence.training.steps as f64;
+    let spent = waits(evidence).map_or(all, |(_, later)| all.min(later * steps));
+    let load_s = (loading.fetch_s + loading.collate_s).max(timed.seconds);
+    // Nor is there more to load ahead than is loaded: what is waited for beyond that is the handing over.
+    let spent = spent.min(load_s * steps);
     let late = spent / evidence.training.seconds;
     let ahead = evidence.setting("torch.prefetch_factor").and_then(|value| value.parse().ok()).unwrap_or(2);
-    let busy = (loading.fetch_s + loading.collate_s).max(timed.seconds)
-        / (evidence.training.step_s() * workers as f64);
+    let busy = load_s / (evidence.training.step_s() * workers as f64);
     if late < LATE || busy > BUSY || ahead >= AHEAD || !in_bursts(evidence) {
         return Outcome::Fine;
     }
