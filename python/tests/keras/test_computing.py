@@ -15,6 +15,7 @@ def test_how_a_fit_is_compiled_and_what_its_dataset_is_made_of_are_recorded(tmp_
     assert {name: value for name, value in first.items() if name.startswith("keras.")} == {
         "keras.dtype": "float32",
         "keras.jit_compile": "off",
+        "keras.layers": "Dense",
         "keras.run_eagerly": "off",
         "keras.steps_per_execution": "1",
     }
