@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::manifest::MANIFEST;
 use super::part_file::Mapping;
+use super::writer::lock;
 use super::{Column, ColumnData, ColumnKind, Element, Pack, PackError, PackOptions, PackSchema, PackWriter};
 use super::{Provenance, RowBlock};
 use crate::loader::{Loader, LoaderOptions, Shuffle};
@@ -215,6 +216,67 @@ fn an_interrupted_pack_has_no_name_and_goes_on_after_its_last_part() {
     write(&whole);
     assert_eq!(load(&path), load(&whole));
     Pack::open(&path).unwrap().verify(&mut |_, _| {}).unwrap();
+}
+
+fn replacing(path: &Path) -> Result<PackWriter, PackError> {
+    let again = PackOptions { overwrite: true, ..options() };
+    PackWriter::create(path, schema(), Provenance::default(), again)
+}
+
+#[test]
+fn what_is_no_pack_is_never_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = folder.path().join("photos");
+    fs::create_dir(&photos).unwrap();
+    fs::write(photos.join("1.jpg"), "pixels").unwrap();
+    for target in [&photos, &photos.join("1.jpg")] {
+        assert!(matches!(replacing(target), Err(PackError::NotReplaced { .. })), "{target:?}");
+    }
+    // Nor where it comes while the pack is written.
+    let late = folder.path().join("late");
+    let mut writer = replacing(&late).unwrap();
+    writer.write(&block(0..4)).unwrap();
+    fs::rename(&photos, &late).unwrap();
+    assert!(matches!(writer.finish(), Err(PackError::Io { doing: "name", .. })));
+    assert_eq!(fs::read(late.join("1.jpg")).unwrap(), b"pixels");
+}
+
+#[test]
+fn a_slash_behind_the_name_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    write(&path);
+    let mut writer = replacing(&folder.path().join("a.pack/")).unwrap();
+    writer.write(&block(0..4)).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(Pack::open(&path).unwrap().rows(), 4);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing beside it");
+}
+
+#[test]
+fn a_pack_whose_rows_could_not_all_be_written_gets_no_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    let mut writer = writer(&path).unwrap();
+    // The second part cannot be made: its name is taken.
+    fs::create_dir(folder.path().join("a.pack.partial/part-00001.arrow")).unwrap();
+    assert!(matches!(writer.write(&block(0..18)), Err(PackError::Io { doing: "create", .. })));
+    assert!(matches!(writer.write(&block(18..ROWS)), Err(PackError::Unfinished { .. })));
+    assert!(matches!(writer.finish(), Err(PackError::Unfinished { .. })));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_folder_that_was_renamed_before_it_was_locked_is_not_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack.partial");
+    fs::create_dir(&path).unwrap();
+    let opened = fs::File::open(&path).unwrap();
+    fs::rename(&path, folder.path().join("a.pack")).unwrap();
+    assert!(matches!(lock(&opened, &path), Err(PackError::Busy { .. })));
+    fs::create_dir(&path).unwrap();
+    assert!(matches!(lock(&opened, &path), Err(PackError::Busy { .. })));
+    lock(&fs::File::open(&path).unwrap(), &path).unwrap();
 }
 
 #[test]
