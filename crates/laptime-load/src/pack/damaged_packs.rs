@@ -280,6 +280,14 @@ fn a_folder_that_was_renamed_before_it_was_locked_is_not_written_to() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_pack_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+    assert!(matches!(Pack::open(&path), Err(PackError::NotAPack { .. })));
+}
+
+#[test]
 fn what_is_no_pack_is_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pack");
