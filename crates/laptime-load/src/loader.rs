@@ -29,11 +29,12 @@ mod recipe;
 mod sequence;
 mod shard;
 mod state;
+mod stopwatch;
 mod workers;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use batch::{BatchArray, LoadedBatch};
 pub use column_layout::ColumnLayout;
@@ -47,6 +48,7 @@ use crate::pack::Pack;
 use column_layout::{layouts, plans};
 use memory::Pool;
 use recipe::{Recipe, Ticket, Workspace};
+use stopwatch::{LOOK, Stopwatch};
 use workers::{Limits, Waited, Workers};
 
 /// Nanoseconds below which a batch is made when it is asked for: handing it from thread to thread would cost as much.
@@ -67,6 +69,8 @@ pub struct Loader {
     /// Whether the end of the epoch is due: its last batch was handed out, but not yet the news.
     at_end: bool,
     engine: Engine,
+    /// For how long the next batch has been waited for.
+    waited: Stopwatch,
 }
 
 enum Engine {
@@ -86,7 +90,7 @@ pub enum Poll {
     End,
     /// The batch is not there yet.
     Waiting {
-        /// For how long a thread has been making it.
+        /// For how long it has been waited for.
         busy: Duration,
         /// Whether that is longer than [`LoaderOptions::warn_after`].
         late: bool,
@@ -123,7 +127,8 @@ impl Loader {
         let position = Ticket { seed: options.seed, epoch: 0, batch: 0 };
         let recipe = Arc::new(Recipe::new(pack, columns, &options));
         let pool = new_pool(&layouts, limits);
-        Ok(Self { recipe, options, layouts, pool, limits, cheap, position, at_end: false, engine })
+        let (at_end, waited) = (false, Stopwatch::default());
+        Ok(Self { recipe, options, layouts, pool, limits, cheap, position, at_end, engine, waited })
     }
 
     /// Batches of this rank in an epoch.
@@ -181,14 +186,12 @@ impl Loader {
         }
         let batch = match &mut self.engine {
             Engine::Inline(workspace) => self.recipe.make(self.position, &self.pool, workspace)?,
-            Engine::Threads(_) => match self.workers()?.wait(patience) {
-                Waited::Busy(busy) => return self.waiting(busy),
-                Waited::Batch(Ok(batch)) => batch,
-                Waited::Batch(Err(error)) => {
+            Engine::Threads(_) => match self.wait(patience)? {
+                Some(made) => made.inspect_err(|_| {
                     // The same batch again, should somebody ask.
                     self.jump();
-                    return Err(error);
-                }
+                })?,
+                None => return Ok(self.waiting()),
             },
         };
         let next = self.recipe.after(self.position);
@@ -197,14 +200,39 @@ impl Loader {
         Ok(Poll::Batch(batch))
     }
 
-    fn waiting(&mut self, busy: Duration) -> Result<Poll, LoaderError> {
-        if busy < self.options.fail_after {
-            return Ok(Poll::Waiting { busy, late: busy >= self.options.warn_after });
+    /// What the threads have made of the next batch, if it is there within `patience`.
+    fn wait(&mut self, patience: Duration) -> Result<Option<Result<LoadedBatch, LoaderError>>, LoaderError> {
+        let mut now = Instant::now();
+        let deadline = now.checked_add(patience);
+        loop {
+            let busy = self.waited.look(now);
+            if busy >= self.options.fail_after {
+                return Err(self.give_up(busy));
+            }
+            let left = deadline.map_or(LOOK, |end| end.saturating_duration_since(now));
+            let left = left.min(LOOK).min(self.options.fail_after);
+            if let Waited::Batch(made) = self.workers()?.wait(left) {
+                self.waited = Stopwatch::default();
+                return Ok(Some(made));
+            }
+            now = Instant::now();
+            if deadline.is_some_and(|end| end <= now) {
+                return Ok(None);
+            }
         }
+    }
+
+    fn waiting(&mut self) -> Poll {
+        let busy = self.waited.look(Instant::now());
+        Poll::Waiting { busy, late: busy >= self.options.warn_after }
+    }
+
+    fn give_up(&mut self, waited: Duration) -> LoaderError {
         let (Ticket { epoch, batch, .. }, path) = (self.position, self.recipe.pack.path().to_owned());
         // The threads may hang for ever; should somebody ask again, others try.
         self.engine = Engine::Threads(None);
-        Err(LoaderError::Stuck { path, epoch, batch, waited: busy })
+        self.waited = Stopwatch::default();
+        LoaderError::Stuck { path, epoch, batch, waited }
     }
 
     fn workers(&mut self) -> Result<&Workers, LoaderError> {
@@ -236,6 +264,7 @@ impl Loader {
         self.at_end = false;
         if position != self.position {
             self.position = position;
+            self.waited = Stopwatch::default();
             self.jump();
         }
     }

@@ -54,9 +54,9 @@ pub struct LoaderOptions {
     pub image: Option<ImageTransform>,
     /// What sequences are filled up with.
     pub pad: f64,
-    /// A batch that takes this long is reported by [`Loader::poll`](super::Loader::poll).
+    /// A batch of a thread that was waited for this long is reported by [`Loader::poll`](super::Loader::poll).
     pub warn_after: Duration,
-    /// A batch that takes this long is an error.
+    /// A batch of a thread that was waited for this long is an error.
     pub fail_after: Duration,
 }
 

@@ -59,15 +59,15 @@ struct Queue {
 
 #[derive(Debug)]
 enum Slot {
-    Working { since: Instant },
+    Working,
     Done(Result<LoadedBatch, LoaderError>),
 }
 
 /// What waiting for a batch came to.
 pub(super) enum Waited {
     Batch(Result<LoadedBatch, LoaderError>),
-    /// Not yet: for how long a thread has been making it.
-    Busy(Duration),
+    /// Not yet.
+    Busy,
 }
 
 impl Shared {
@@ -94,7 +94,7 @@ impl Shared {
             }
             let (ticket, number) = (queue.next, queue.first + queue.slots.len() as u64);
             queue.next = self.recipe.after(ticket);
-            queue.slots.push_back(Slot::Working { since: Instant::now() });
+            queue.slots.push_back(Slot::Working);
             drop(queue);
             let made = self.make(ticket, &mut workspace);
             queue = self.queue();
@@ -193,24 +193,19 @@ impl Workers {
         let deadline = Instant::now().checked_add(patience);
         let mut queue = self.shared.queue();
         loop {
-            let since = match queue.slots.front() {
-                Some(Slot::Done(_)) => None,
-                Some(Slot::Working { since }) => Some(Some(*since)),
-                None => Some(None),
-            };
-            let Some(since) = since else {
+            if let Some(Slot::Done(_)) = queue.slots.front() {
                 let slot = queue.slots.pop_front();
                 queue.first += 1;
                 drop(queue);
                 self.shared.work.notify_one();
-                if let Some(Slot::Done(made)) = slot {
-                    return Waited::Batch(made);
-                }
-                return Waited::Busy(Duration::ZERO);
-            };
+                return match slot {
+                    Some(Slot::Done(made)) => Waited::Batch(made),
+                    _ => Waited::Busy,
+                };
+            }
             let left = deadline.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
-                return Waited::Busy(since.map_or(Duration::ZERO, |since| since.elapsed()));
+                return Waited::Busy;
             }
             let left = left.min(Duration::from_secs(3600));
             let waited = self.shared.done.wait_timeout(queue, left);

@@ -1,18 +1,19 @@
-//! For tests: packs that are damaged, cut off, interrupted, replaced, or not mapped.
+//! For tests: packs that are damaged, cut off, interrupted, replaced, not mapped, or on a disk that fails.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::manifest::MANIFEST;
-use super::part_file::Mapping;
+use super::part_file::{Fault, Mapping};
 use super::writer::lock;
 use super::{Column, ColumnData, ColumnKind, Element, Pack, PackError, PackOptions, PackSchema, PackWriter};
 use super::{Provenance, RowBlock};
-use crate::loader::{Loader, LoaderOptions, Shuffle};
+use crate::loader::{Loader, LoaderError, LoaderOptions, Poll, Shuffle};
 
 const ROWS: usize = 21;
 
@@ -216,6 +217,51 @@ fn an_interrupted_pack_has_no_name_and_goes_on_after_its_last_part() {
     write(&whole);
     assert_eq!(load(&path), load(&whole));
     Pack::open(&path).unwrap().verify(&mut |_, _| {}).unwrap();
+}
+
+const SOON: Duration = Duration::from_millis(200);
+
+/// A loader with a thread over a pack whose disk does this.
+fn failing(path: &Path, fault: Fault, fail_after: Duration) -> Loader {
+    write(path);
+    let options = LoaderOptions {
+        batch_size: 5,
+        threads: Some(1),
+        warn_after: Duration::from_millis(20),
+        fail_after,
+        ..LoaderOptions::default()
+    };
+    Loader::over(Pack::open_with(path, Mapping::Failing(fault)).unwrap(), options).unwrap()
+}
+
+#[test]
+fn a_read_that_hangs_is_late_at_first_and_then_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut loader = failing(&folder.path().join("a.pack"), Fault::Hangs, SOON);
+    assert!(matches!(loader.poll(Duration::from_millis(50)).unwrap(), Poll::Waiting { late: true, .. }));
+    let error = loader.next().unwrap_err();
+    assert!(matches!(error, LoaderError::Stuck { epoch: 0, batch: 0, .. }), "{error}");
+    // Others try again.
+    assert!(matches!(loader.next().unwrap_err(), LoaderError::Stuck { batch: 0, .. }));
+}
+
+#[test]
+fn threads_that_hang_at_batches_nobody_wants_any_more_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut loader = failing(&folder.path().join("a.pack"), Fault::Hangs, SOON);
+    assert!(matches!(loader.poll(Duration::from_millis(50)).unwrap(), Poll::Waiting { .. }));
+    loader.set_epoch(3);
+    assert!(matches!(loader.next().unwrap_err(), LoaderError::Stuck { epoch: 3, .. }));
+}
+
+#[test]
+fn a_panic_in_a_thread_is_one_clear_error_each_time_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut loader = failing(&folder.path().join("a.pack"), Fault::Panics, Duration::MAX);
+    for _ in 0..3 {
+        let error = loader.next().unwrap_err().to_string();
+        assert_eq!(error, "a loading thread failed at batch 0 of epoch 0: the disk burns");
+    }
 }
 
 fn replacing(path: &Path) -> Result<PackWriter, PackError> {
