@@ -45,7 +45,7 @@ pub use options::{LoaderOptions, Subset};
 pub use state::LoaderState;
 
 use crate::pack::Pack;
-use column_layout::{layouts, plans};
+use column_layout::{Way, layouts, plans};
 use memory::Pool;
 use recipe::{Recipe, Ticket, Workspace};
 use stopwatch::{LOOK, Stopwatch};
@@ -109,6 +109,7 @@ impl Loader {
         let columns = plans(&pack, &options)?;
         let layouts = layouts(&columns, &pack);
         let (mut cost, mut sample_bytes) = (Some(0), 0);
+        let vary = columns.iter().any(|column| matches!(column.way, Way::Padded { .. }));
         for column in &columns {
             let (nanoseconds, bytes) = column.way.cost();
             cost = cost.and_then(|sum: u64| sum.checked_add(nanoseconds?));
@@ -119,7 +120,7 @@ impl Loader {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or_else(|| if cheap { 0 } else { processors() });
         let bytes = options.prefetch_bytes;
-        let limits = Limits { threads, bytes, batch_bytes: sample_bytes.saturating_mul(rows) };
+        let limits = Limits { threads, bytes, batch_bytes: sample_bytes.saturating_mul(rows), vary };
         let engine = match threads {
             0 => Engine::Inline(Box::default()),
             _ => Engine::Threads(None),
@@ -322,7 +323,8 @@ impl std::fmt::Debug for Loader {
 
 /// Room for the arrays of all batches that can be on their way, and of two that are in use.
 fn new_pool(layouts: &[ColumnLayout], limits: Limits) -> Arc<Pool> {
-    Pool::new(layouts.len() * (4 * limits.threads + 4))
+    let bytes = limits.bytes.saturating_add(limits.batch_bytes.saturating_mul(2));
+    Pool::new(layouts.len() * (4 * limits.threads + 4), bytes)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::{Loader, LoaderOptions, LoaderState, Shuffle, Subset};
+use super::{Engine, Loader, LoaderOptions, LoaderState, Shuffle, Subset};
 use crate::pack::{Column, ColumnData, ColumnKind, Element, PackOptions, PackSchema, PackWriter};
 use crate::pack::{Provenance, RowBlock};
 
@@ -23,6 +23,14 @@ fn write(folder: &Path, rows: u64, batch_rows: usize) -> std::path::PathBuf {
     writer.write(&RowBlock { rows: rows as usize, columns }).unwrap();
     writer.finish().unwrap();
     target
+}
+
+fn write_columns(target: &Path, columns: Vec<Column>, rows: usize, data: Vec<ColumnData>) {
+    let schema = PackSchema { columns };
+    let mut writer =
+        PackWriter::create(target, schema, Provenance::default(), PackOptions::default()).unwrap();
+    writer.write(&RowBlock { rows, columns: data }).unwrap();
+    writer.finish().unwrap();
 }
 
 /// The ids of the next batch, and that `x` is theirs; `None` at the end of the epoch.
@@ -164,4 +172,33 @@ fn without_a_shuffle_samples_come_as_they_are_stored() {
     let options = LoaderOptions { batch_size: 4, ..LoaderOptions::default() };
     let mut loader = Loader::open(path, options).unwrap();
     assert_eq!(epoch(&mut loader), [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]]);
+}
+
+#[test]
+fn no_more_sequences_are_made_ahead_than_there_is_room_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    let tokens = Column::new("tokens", ColumnKind::Ragged { element: Element::U8 });
+    let data =
+        ColumnData::Variable { ends: (1..=64).map(|row| row * 1000).collect(), bytes: vec![7; 64_000] };
+    write_columns(&path, vec![tokens], 64, vec![data]);
+    let options = LoaderOptions { threads: Some(4), prefetch_bytes: 3 * 1008, ..LoaderOptions::default() };
+    let mut loader = Loader::open(&path, options).unwrap();
+    assert_eq!(loader.next().unwrap().unwrap().arrays[0].shape, [1, 1000]);
+    for _ in 1..64 {
+        let ahead = match &loader.engine {
+            Engine::Threads(Some(workers)) => workers.made_ahead(),
+            _ => 0,
+        };
+        assert!(ahead <= 3, "{ahead}");
+        loader.next().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn more_threads_than_any_machine_can_use_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), 10, 4);
+    let options = LoaderOptions { threads: Some(usize::MAX), ..LoaderOptions::default() };
+    assert!(Loader::open(path, options).unwrap_err().to_string().contains("at most 4096 threads"));
 }

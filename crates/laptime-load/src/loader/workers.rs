@@ -43,6 +43,8 @@ pub(super) struct Limits {
     pub(super) bytes: u64,
     /// Bytes of a batch as far as they are known beforehand.
     pub(super) batch_bytes: u64,
+    /// Whether batches differ in length, so that one must be made before it is known how many there is room for.
+    pub(super) vary: bool,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,9 @@ impl Shared {
 
     /// Most batches that may be there, made or being made.
     fn room(&self, queue: &Queue) -> usize {
+        if self.limits.vary && queue.largest_bytes == 0 {
+            return 1;
+        }
         let bytes = queue.largest_bytes.max(self.limits.batch_bytes).max(1);
         usize::try_from(self.limits.bytes / bytes).unwrap_or(usize::MAX).clamp(1, 4 * self.limits.threads)
     }
@@ -98,8 +103,13 @@ impl Shared {
             drop(queue);
             let made = self.make(ticket, &mut workspace);
             queue = self.queue();
+            let was_unmeasured = queue.largest_bytes == 0;
             queue.put(number, made);
             self.done.notify_one();
+            if was_unmeasured {
+                // Now it is known how many there is room for.
+                self.work.notify_all();
+            }
         }
         queue.alive -= 1;
         drop(queue);
@@ -170,6 +180,11 @@ impl Workers {
             }
         }
         Ok(workers)
+    }
+
+    #[cfg(test)]
+    pub(super) fn made_ahead(&self) -> usize {
+        self.shared.queue().slots.len()
     }
 
     pub(super) fn is_of_this_process(&self) -> bool {
