@@ -98,13 +98,15 @@ pub enum Poll {
 }
 
 impl Loader {
-    /// Opens a pack and gets ready to load; nothing is read before the first batch is asked for.
+    /// Opens a pack and gets ready to load. No sample is read before the first batch is asked for, but for the first of
+    /// columns that may be images or texts.
     pub fn open(path: impl AsRef<Path>, options: LoaderOptions) -> Result<Self, LoaderError> {
         Self::over(Pack::open(path)?, options)
     }
 
-    /// Loads from a pack that is open already.
-    pub fn over(pack: Pack, options: LoaderOptions) -> Result<Self, LoaderError> {
+    /// Loads from a pack that is open already; several loaders may share it.
+    pub fn over(pack: impl Into<Arc<Pack>>, options: LoaderOptions) -> Result<Self, LoaderError> {
+        let pack = pack.into();
         options.check(pack.rows())?;
         let columns = plans(&pack, &options)?;
         let layouts = layouts(&columns, &pack);

@@ -1,11 +1,12 @@
 //! For tests: what must be true of whole epochs, whatever the options.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::{Engine, Loader, LoaderOptions, LoaderState, Shuffle, Subset};
-use crate::pack::{Column, ColumnData, ColumnKind, Element, PackOptions, PackSchema, PackWriter};
+use crate::pack::{Column, ColumnData, ColumnKind, Element, Pack, PackOptions, PackSchema, PackWriter};
 use crate::pack::{Provenance, RowBlock};
 
 /// A pack of `rows` samples: their number as `id`, and `x` = [id, 2 id, 3 id].
@@ -193,6 +194,20 @@ fn no_more_sequences_are_made_ahead_than_there_is_room_for() {
         assert!(ahead <= 3, "{ahead}");
         loader.next().unwrap().unwrap();
     }
+}
+
+#[test]
+fn loaders_that_share_a_pack_go_on_with_it_when_another_takes_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), 10, 4);
+    let pack = Arc::new(Pack::open(&path).unwrap());
+    let options = || LoaderOptions { batch_size: 10, ..LoaderOptions::default() };
+    let mut first = Loader::over(Arc::clone(&pack), options()).unwrap();
+    std::fs::rename(&path, folder.path().join("old.pack")).unwrap();
+    write(folder.path(), 10, 3);
+    let mut second = Loader::over(pack, options()).unwrap();
+    assert_eq!(epoch(&mut first), epoch(&mut second));
+    assert_eq!(second.pack().batch_rows(), 4);
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) struct Ticket {
 /// How any batch is made.
 #[derive(Debug)]
 pub(super) struct Recipe {
-    pub(super) pack: Pack,
+    pub(super) pack: Arc<Pack>,
     pub(super) columns: Vec<ColumnPlan>,
     pub(super) shard: Shard,
     shuffle: Shuffle,
@@ -52,7 +52,7 @@ pub(super) struct Workspace {
 }
 
 impl Recipe {
-    pub(super) fn new(pack: Pack, columns: Vec<ColumnPlan>, options: &LoaderOptions) -> Self {
+    pub(super) fn new(pack: Arc<Pack>, columns: Vec<ColumnPlan>, options: &LoaderOptions) -> Self {
         let length = options.samples(pack.rows());
         let shard = Shard {
             length,
@@ -134,7 +134,7 @@ impl Recipe {
         let offset = if let Subset::Range(begin, _) = self.subset { begin } else { 0 };
         for block in order.blocks_of(window).into_iter().chain(order.blocks_of(window + 1)) {
             let first = offset + block * self.block_rows;
-            let last = (first + self.block_rows - 1).min(self.pack.rows() - 1);
+            let last = first.saturating_add(self.block_rows - 1).min(self.pack.rows() - 1);
             for batch in self.pack.locate(first).0..=self.pack.locate(last).0 {
                 self.pack.read_ahead(batch);
             }
