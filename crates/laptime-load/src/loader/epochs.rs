@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{Engine, Loader, LoaderOptions, LoaderState, Shuffle, Subset};
+use crate::image::ImageTransform;
 use crate::pack::{Column, ColumnData, ColumnKind, Element, Pack, PackOptions, PackSchema, PackWriter};
 use crate::pack::{Provenance, RowBlock};
 
@@ -173,6 +174,27 @@ fn without_a_shuffle_samples_come_as_they_are_stored() {
     let options = LoaderOptions { batch_size: 4, ..LoaderOptions::default() };
     let mut loader = Loader::open(path, options).unwrap();
     assert_eq!(epoch(&mut loader), [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]]);
+}
+
+#[test]
+fn texts_beside_images_are_left_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    let mut photo = Vec::new();
+    let encoder = jpeg_encoder::Encoder::new(&mut photo, 90);
+    encoder.encode(&[90; 12 * 10 * 3], 12, 10, jpeg_encoder::ColorType::Rgb).unwrap();
+    let variable = |rows: [&[u8]; 2]| ColumnData::Variable {
+        ends: vec![rows[0].len() as u64, (rows[0].len() + rows[1].len()) as u64],
+        bytes: rows.concat(),
+    };
+    let columns = ["image", "text"].map(|name| Column::new(name, ColumnKind::Bytes)).to_vec();
+    let data = vec![variable([&photo, &photo]), variable([b"a cat", b"dogs"])];
+    write_columns(&path, columns, 2, data);
+    let transform = ImageTransform::new((8, 8));
+    let options = LoaderOptions { batch_size: 2, image: Some(transform), ..LoaderOptions::default() };
+    let batch = Loader::open(&path, options).unwrap().next().unwrap().unwrap();
+    assert_eq!(batch.arrays[0].shape, [2, 3, 8, 8]);
+    assert_eq!(batch.arrays[1].as_slice(), b"a catdogs\0");
 }
 
 #[test]

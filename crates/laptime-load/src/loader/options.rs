@@ -53,7 +53,8 @@ pub struct LoaderOptions {
     pub subset: Subset,
     /// Which columns in which order; all as they are stored if `None`.
     pub columns: Option<Vec<String>>,
-    /// What is done to encoded images and to decoded ones (columns of bytes, height × width × 3).
+    /// What is done to encoded images and to decoded ones (columns of bytes, height × width × 3). A column of texts beside
+    /// them, as its first sample shows, is left as it is.
     pub image: Option<ImageTransform>,
     /// What sequences are filled up with.
     pub pad: f64,
