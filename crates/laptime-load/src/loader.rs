@@ -54,6 +54,9 @@ use workers::{Limits, Waited, Workers};
 /// Nanoseconds below which a batch is made when it is asked for: handing it from thread to thread would cost as much.
 const CHEAP_NS: u64 = 20_000;
 
+/// A cheap batch that took longer was not in memory: its record batches had to be read, and checked.
+const QUICK: Duration = Duration::from_millis(1);
+
 /// Loads the samples of a pack in batches, epoch after epoch.
 ///
 /// The order is the same for any number of threads. It does not pause between epochs: batches of the next one are made
@@ -65,6 +68,8 @@ pub struct Loader {
     pool: Arc<Pool>,
     limits: Limits,
     cheap: bool,
+    /// Whether the last batch came out of memory, as far as was looked.
+    quick: bool,
     position: Ticket,
     /// Whether the end of the epoch is due: its last batch was handed out, but not yet the news.
     at_end: bool,
@@ -130,8 +135,8 @@ impl Loader {
         let position = Ticket { seed: options.seed, epoch: 0, batch: 0 };
         let recipe = Arc::new(Recipe::new(pack, columns, &options));
         let pool = new_pool(&layouts, limits);
-        let (at_end, waited) = (false, Stopwatch::default());
-        Ok(Self { recipe, options, layouts, pool, limits, cheap, position, at_end, engine, waited })
+        let (quick, at_end, waited) = (!recipe.is_unseen(), false, Stopwatch::default());
+        Ok(Self { recipe, options, layouts, pool, limits, cheap, quick, position, at_end, engine, waited })
     }
 
     /// Batches of this rank in an epoch.
@@ -159,9 +164,10 @@ impl Loader {
         &self.recipe.pack
     }
 
-    /// Whether a batch is made in a few microseconds when it is asked for, so that no other thread gains by it.
+    /// Whether the next batch is likely made in a few microseconds when it is asked for, so that no other thread gains by
+    /// it: not while batches have to be read from the disk, and checked, for the first time.
     pub const fn is_cheap(&self) -> bool {
-        self.cheap
+        self.cheap && self.quick
     }
 
     /// Threads that make batches ahead; none if batches are made when they are asked for.
@@ -188,7 +194,12 @@ impl Loader {
             return Ok(Poll::End);
         }
         let batch = match &mut self.engine {
-            Engine::Inline(workspace) => self.recipe.make(self.position, &self.pool, workspace)?,
+            Engine::Inline(workspace) => {
+                let began = self.recipe.is_unseen().then(Instant::now);
+                let made = self.recipe.make(self.position, &self.pool, workspace);
+                self.quick = began.is_none_or(|began| began.elapsed() < QUICK);
+                made?
+            }
             Engine::Threads(_) => match self.wait(patience)? {
                 Some(made) => made.inspect_err(|_| {
                     // The same batch again, should somebody ask.

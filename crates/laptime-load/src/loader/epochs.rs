@@ -239,3 +239,14 @@ fn more_threads_than_any_machine_can_use_are_refused() {
     let options = LoaderOptions { threads: Some(usize::MAX), ..LoaderOptions::default() };
     assert!(Loader::open(path, options).unwrap_err().to_string().contains("at most 4096 threads"));
 }
+
+#[test]
+fn a_batch_is_not_cheap_before_anything_was_read_and_is_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), 10, 4);
+    let mut loader = Loader::open(path, LoaderOptions { batch_size: 4, ..LoaderOptions::default() }).unwrap();
+    assert!(loader.threads() == 0 && !loader.is_cheap());
+    epoch(&mut loader);
+    epoch(&mut loader);
+    assert!(loader.is_cheap());
+}

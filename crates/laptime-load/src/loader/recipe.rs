@@ -67,6 +67,11 @@ impl Recipe {
         Self { pack, columns, shard, shuffle, block_rows, subset, verify, announced: AtomicU64::new(0) }
     }
 
+    /// Whether there are samples that nobody has read and checked yet.
+    pub(super) fn is_unseen(&self) -> bool {
+        self.verify && !self.pack.is_all_checked()
+    }
+
     /// The batch after another; the first of the next epoch after the last.
     pub(super) const fn after(&self, ticket: Ticket) -> Ticket {
         if ticket.batch + 1 < self.shard.batches() {
@@ -149,7 +154,7 @@ impl Recipe {
             let (batch, row) = self.pack.locate(*sample);
             Position { batch: batch as u32, row: row as u32 }
         }));
-        if self.verify && !self.pack.is_all_checked() {
+        if self.is_unseen() {
             for position in positions {
                 self.pack.ensure_checked(position.batch as usize)?;
             }
