@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl Engine {
 }
 
 /// Opens a pack for all engines over it.
-pub(super) fn open_pack(py: Python<'_>, path: &Path) -> PyResult<Arc<Pack>> {
+pub(super) fn open_pack(py: Python<'_>, path: PathBuf) -> PyResult<Arc<Pack>> {
     py.detach(|| unpanicked(|| Ok(Arc::new(Pack::open(path)?))))
 }
 

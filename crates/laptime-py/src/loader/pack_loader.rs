@@ -75,7 +75,7 @@ impl PackLoader {
     fn new(py: Python<'_>, path: PathBuf, options: Options<'_>) -> PyResult<Self> {
         let output = Arc::new(Output::named(py, &options.output)?);
         let options = options.engine()?;
-        let source = Arc::new(Source { pack: open_pack(py, &path)?, options });
+        let source = Arc::new(Source { pack: open_pack(py, path)?, options });
         let engine = source.open(py)?;
         let (rows, batches, columns) = engine.look(|loader| {
             let columns = loader.columns().iter();
