@@ -241,9 +241,9 @@ def test_ctrl_c_and_other_threads_are_not_kept_waiting(table: Path) -> None:
     before = set(os.listdir("/dev/shm"))
     source = """
         import os, signal, sys, threading, laptime
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         loader = laptime.Loader(sys.argv[1], 1, True, output="numpy", threads=1)
         try:
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
             while True:
                 for batch in loader:
                     pass
