@@ -29,11 +29,12 @@ mod recipe;
 mod sequence;
 mod shard;
 mod state;
+mod stopwatch;
 mod workers;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use batch::{BatchArray, LoadedBatch};
 pub use column_layout::ColumnLayout;
@@ -44,13 +45,17 @@ pub use options::{LoaderOptions, Subset};
 pub use state::LoaderState;
 
 use crate::pack::Pack;
-use column_layout::{layouts, plans};
+use column_layout::{Way, layouts, plans};
 use memory::Pool;
 use recipe::{Recipe, Ticket, Workspace};
+use stopwatch::{LOOK, Stopwatch};
 use workers::{Limits, Waited, Workers};
 
 /// Nanoseconds below which a batch is made when it is asked for: handing it from thread to thread would cost as much.
 const CHEAP_NS: u64 = 20_000;
+
+/// A cheap batch that took longer was not in memory: its record batches had to be read, and checked.
+const QUICK: Duration = Duration::from_millis(1);
 
 /// Loads the samples of a pack in batches, epoch after epoch.
 ///
@@ -63,10 +68,14 @@ pub struct Loader {
     pool: Arc<Pool>,
     limits: Limits,
     cheap: bool,
+    /// Whether the last batch came out of memory, as far as was looked.
+    quick: bool,
     position: Ticket,
     /// Whether the end of the epoch is due: its last batch was handed out, but not yet the news.
     at_end: bool,
     engine: Engine,
+    /// For how long the next batch has been waited for.
+    waited: Stopwatch,
 }
 
 enum Engine {
@@ -86,7 +95,7 @@ pub enum Poll {
     End,
     /// The batch is not there yet.
     Waiting {
-        /// For how long a thread has been making it.
+        /// For how long it has been waited for.
         busy: Duration,
         /// Whether that is longer than [`LoaderOptions::warn_after`].
         late: bool,
@@ -94,17 +103,20 @@ pub enum Poll {
 }
 
 impl Loader {
-    /// Opens a pack and gets ready to load; nothing is read before the first batch is asked for.
+    /// Opens a pack and gets ready to load. No sample is read before the first batch is asked for, but for the first of
+    /// columns that may be images or texts.
     pub fn open(path: impl AsRef<Path>, options: LoaderOptions) -> Result<Self, LoaderError> {
         Self::over(Pack::open(path)?, options)
     }
 
-    /// Loads from a pack that is open already.
-    pub fn over(pack: Pack, options: LoaderOptions) -> Result<Self, LoaderError> {
+    /// Loads from a pack that is open already; several loaders may share it.
+    pub fn over(pack: impl Into<Arc<Pack>>, options: LoaderOptions) -> Result<Self, LoaderError> {
+        let pack = pack.into();
         options.check(pack.rows())?;
         let columns = plans(&pack, &options)?;
         let layouts = layouts(&columns, &pack);
         let (mut cost, mut sample_bytes) = (Some(0), 0);
+        let vary = columns.iter().any(|column| matches!(column.way, Way::Padded { .. }));
         for column in &columns {
             let (nanoseconds, bytes) = column.way.cost();
             cost = cost.and_then(|sum: u64| sum.checked_add(nanoseconds?));
@@ -115,7 +127,7 @@ impl Loader {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or_else(|| if cheap { 0 } else { processors() });
         let bytes = options.prefetch_bytes;
-        let limits = Limits { threads, bytes, batch_bytes: sample_bytes.saturating_mul(rows) };
+        let limits = Limits { threads, bytes, batch_bytes: sample_bytes.saturating_mul(rows), vary };
         let engine = match threads {
             0 => Engine::Inline(Box::default()),
             _ => Engine::Threads(None),
@@ -123,7 +135,8 @@ impl Loader {
         let position = Ticket { seed: options.seed, epoch: 0, batch: 0 };
         let recipe = Arc::new(Recipe::new(pack, columns, &options));
         let pool = new_pool(&layouts, limits);
-        Ok(Self { recipe, options, layouts, pool, limits, cheap, position, at_end: false, engine })
+        let (quick, at_end, waited) = (!recipe.is_unseen(), false, Stopwatch::default());
+        Ok(Self { recipe, options, layouts, pool, limits, cheap, quick, position, at_end, engine, waited })
     }
 
     /// Batches of this rank in an epoch.
@@ -151,9 +164,10 @@ impl Loader {
         &self.recipe.pack
     }
 
-    /// Whether a batch is made in a few microseconds when it is asked for, so that no other thread gains by it.
+    /// Whether the next batch is likely made in a few microseconds when it is asked for, so that no other thread gains by
+    /// it: not while batches have to be read from the disk, and checked, for the first time.
     pub const fn is_cheap(&self) -> bool {
-        self.cheap
+        self.cheap && self.quick
     }
 
     /// Threads that make batches ahead; none if batches are made when they are asked for.
@@ -180,15 +194,18 @@ impl Loader {
             return Ok(Poll::End);
         }
         let batch = match &mut self.engine {
-            Engine::Inline(workspace) => self.recipe.make(self.position, &self.pool, workspace)?,
-            Engine::Threads(_) => match self.workers()?.wait(patience) {
-                Waited::Busy(busy) => return self.waiting(busy),
-                Waited::Batch(Ok(batch)) => batch,
-                Waited::Batch(Err(error)) => {
+            Engine::Inline(workspace) => {
+                let began = self.recipe.is_unseen().then(Instant::now);
+                let made = self.recipe.make(self.position, &self.pool, workspace);
+                self.quick = began.is_none_or(|began| began.elapsed() < QUICK);
+                made?
+            }
+            Engine::Threads(_) => match self.wait(patience)? {
+                Some(made) => made.inspect_err(|_| {
                     // The same batch again, should somebody ask.
                     self.jump();
-                    return Err(error);
-                }
+                })?,
+                None => return Ok(self.waiting()),
             },
         };
         let next = self.recipe.after(self.position);
@@ -197,14 +214,39 @@ impl Loader {
         Ok(Poll::Batch(batch))
     }
 
-    fn waiting(&mut self, busy: Duration) -> Result<Poll, LoaderError> {
-        if busy < self.options.fail_after {
-            return Ok(Poll::Waiting { busy, late: busy >= self.options.warn_after });
+    /// What the threads have made of the next batch, if it is there within `patience`.
+    fn wait(&mut self, patience: Duration) -> Result<Option<Result<LoadedBatch, LoaderError>>, LoaderError> {
+        let mut now = Instant::now();
+        let deadline = now.checked_add(patience);
+        loop {
+            let busy = self.waited.look(now);
+            if busy >= self.options.fail_after {
+                return Err(self.give_up(busy));
+            }
+            let left = deadline.map_or(LOOK, |end| end.saturating_duration_since(now));
+            let left = left.min(LOOK).min(self.options.fail_after);
+            if let Waited::Batch(made) = self.workers()?.wait(left) {
+                self.waited = Stopwatch::default();
+                return Ok(Some(made));
+            }
+            now = Instant::now();
+            if deadline.is_some_and(|end| end <= now) {
+                return Ok(None);
+            }
         }
+    }
+
+    fn waiting(&mut self) -> Poll {
+        let busy = self.waited.look(Instant::now());
+        Poll::Waiting { busy, late: busy >= self.options.warn_after }
+    }
+
+    fn give_up(&mut self, waited: Duration) -> LoaderError {
         let (Ticket { epoch, batch, .. }, path) = (self.position, self.recipe.pack.path().to_owned());
         // The threads may hang for ever; should somebody ask again, others try.
         self.engine = Engine::Threads(None);
-        Err(LoaderError::Stuck { path, epoch, batch, waited: busy })
+        self.waited = Stopwatch::default();
+        LoaderError::Stuck { path, epoch, batch, waited }
     }
 
     fn workers(&mut self) -> Result<&Workers, LoaderError> {
@@ -236,6 +278,7 @@ impl Loader {
         self.at_end = false;
         if position != self.position {
             self.position = position;
+            self.waited = Stopwatch::default();
             self.jump();
         }
     }
@@ -293,7 +336,8 @@ impl std::fmt::Debug for Loader {
 
 /// Room for the arrays of all batches that can be on their way, and of two that are in use.
 fn new_pool(layouts: &[ColumnLayout], limits: Limits) -> Arc<Pool> {
-    Pool::new(layouts.len() * (4 * limits.threads + 4))
+    let bytes = limits.bytes.saturating_add(limits.batch_bytes.saturating_mul(2));
+    Pool::new(layouts.len() * (4 * limits.threads + 4), bytes)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import pickle
@@ -131,6 +132,30 @@ def test_dlpack_is_for_any_library(table: Path) -> None:
     assert jax.numpy.from_dlpack(array).shape == (4, 3)
 
 
+def test_who_needs_the_first_dimension_to_vary_fastest_is_refused(table: Path) -> None:
+    array, _ = next(iter(laptime.Loader(table, batch_size=4, output="dlpack")))
+    get_buffer, view = ctypes.pythonapi.PyObject_GetBuffer, ctypes.create_string_buffer(256)
+    any_strides, first_fastest = 0x10 | 0x08, 0x40 | 0x10 | 0x08
+    assert get_buffer(ctypes.py_object(array), view, any_strides) == 0
+    ctypes.pythonapi.PyBuffer_Release(view)
+    with pytest.raises(BufferError, match="last dimension"):
+        get_buffer(ctypes.py_object(array), view, first_fastest)
+
+
+def test_passes_at_the_same_time_share_the_pack_that_was_opened(
+    table: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(table, tmp_path / "a.pack")
+    loader = laptime.Loader(tmp_path / "a.pack", 100, output="numpy")
+    first = iter(loader)
+    next(first)
+    # Another pack takes the name, with fewer rows.
+    np.savez(tmp_path / "b.npz", x=np.zeros((5, 3), np.float32), y=np.zeros(5, np.int64))
+    pack(tmp_path / "b.npz", "-o", tmp_path / "a.pack", "--force")
+    assert flat(rows_of(loader)) == list(range(ROWS))
+    assert sum(len(y) for _, y in first) == ROWS - 100
+
+
 def test_a_loader_goes_on_where_another_was(table: Path) -> None:
     def made(**options: Any) -> laptime.Loader:
         return laptime.Loader(table, 64, True, 9, output="numpy", **options)
@@ -216,9 +241,9 @@ def test_ctrl_c_and_other_threads_are_not_kept_waiting(table: Path) -> None:
     before = set(os.listdir("/dev/shm"))
     source = """
         import os, signal, sys, threading, laptime
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         loader = laptime.Loader(sys.argv[1], 1, True, output="numpy", threads=1)
         try:
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
             while True:
                 for batch in loader:
                     pass

@@ -1,10 +1,10 @@
 //! What the arrays of a batch are.
 
 use super::error::LoaderError;
-use super::gather::FixedColumn;
+use super::gather::{FixedColumn, Position};
 use super::options::LoaderOptions;
 use super::sequence::{SequenceColumn, element_bytes};
-use crate::image::{ImageTransform, Layout, Output};
+use crate::image::{ImageError, ImageTransform, Layout, Output, image_size};
 use crate::pack::{Column, ColumnKind, Element, Pack};
 
 /// What an array of a batch is.
@@ -65,11 +65,12 @@ pub(super) fn plans(pack: &Pack, options: &LoaderOptions) -> Result<Vec<ColumnPl
     if numbers.is_empty() {
         return Err(LoaderError::options("no columns to load"));
     }
+    let encoded_images = encoded_images(pack, &numbers, options)?;
     let plans: Vec<_> = numbers
         .into_iter()
         .map(|number| {
             let column = &columns[number];
-            let way = Way::of(pack, number, column, options);
+            let way = Way::of(pack, number, column, options, encoded_images.contains(&number));
             let (element, shape) = way.layout(&column.kind);
             ColumnPlan { name: column.name.clone(), way, element, shape }
         })
@@ -81,21 +82,64 @@ pub(super) fn plans(pack: &Pack, options: &LoaderOptions) -> Result<Vec<ColumnPl
     Ok(plans)
 }
 
+fn is_decoded_image(kind: &ColumnKind) -> bool {
+    matches!(kind, ColumnKind::Fixed { element: Element::U8, shape } if matches!(shape[..], [_, _, 3]))
+}
+
+/// The columns of bytes that a transform decodes. Texts may lie beside images: where there is a choice, the first
+/// sample of each column says what it is.
+fn encoded_images(
+    pack: &Pack,
+    numbers: &[usize],
+    options: &LoaderOptions,
+) -> Result<Vec<usize>, LoaderError> {
+    let kind = |number: &usize| &pack.schema().columns[*number].kind;
+    let bytes: Vec<usize> =
+        numbers.iter().copied().filter(|number| *kind(number) == ColumnKind::Bytes).collect();
+    let others = numbers.iter().any(|number| is_decoded_image(kind(number)));
+    if options.image.is_none() || bytes.is_empty() || (bytes.len() == 1 && !others) {
+        return Ok(bytes);
+    }
+    if options.verify {
+        pack.ensure_checked(0)?;
+    }
+    let mut images = Vec::new();
+    for number in &bytes {
+        if begins_with_an_image(pack, *number)? {
+            images.push(*number);
+        }
+    }
+    // Without any image all of them are tried, which says what is wrong with them.
+    Ok(if images.is_empty() && !others { bytes } else { images })
+}
+
+fn begins_with_an_image(pack: &Pack, number: usize) -> Result<bool, LoaderError> {
+    let column = SequenceColumn { column: number, element: Element::U8 };
+    let first = column.find(pack, Position { batch: 0, row: 0 })?;
+    let mut buffer = Vec::new();
+    let encoded = column.bytes(pack, first, &mut buffer)?;
+    Ok(!matches!(image_size(encoded), Err(ImageError::UnknownFormat)))
+}
+
 impl Way {
-    fn of(pack: &Pack, number: usize, column: &Column, options: &LoaderOptions) -> Self {
+    fn of(
+        pack: &Pack,
+        number: usize,
+        column: &Column,
+        options: &LoaderOptions,
+        is_encoded_image: bool,
+    ) -> Self {
         let fixed = || FixedColumn::new(pack, number, column.kind.row_bytes().unwrap_or(0));
         let sequence = |element| SequenceColumn { column: number, element };
         match (&column.kind, options.image) {
-            (ColumnKind::Fixed { element: Element::U8, shape }, Some(transform))
-                if matches!(shape[..], [_, _, 3]) =>
-            {
+            (ColumnKind::Fixed { shape, .. }, Some(transform)) if is_decoded_image(&column.kind) => {
                 Self::Decoded { column: fixed(), image: (shape[0], shape[1]), transform }
             }
             (ColumnKind::Fixed { .. }, _) => Self::Rows(fixed()),
-            (ColumnKind::Bytes, Some(transform)) => {
+            (ColumnKind::Bytes, Some(transform)) if is_encoded_image => {
                 Self::Encoded { column: sequence(Element::U8), transform }
             }
-            (ColumnKind::Bytes, None) => Self::Padded { column: sequence(Element::U8), pad: vec![0] },
+            (ColumnKind::Bytes, _) => Self::Padded { column: sequence(Element::U8), pad: vec![0] },
             (ColumnKind::Ragged { element }, _) => {
                 Self::Padded { column: sequence(*element), pad: element_bytes(*element, options.pad) }
             }

@@ -1,11 +1,13 @@
 //! For tests: what must be true of whole epochs, whatever the options.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Loader, LoaderOptions, LoaderState, Shuffle, Subset};
-use crate::pack::{Column, ColumnData, ColumnKind, Element, PackOptions, PackSchema, PackWriter};
+use super::{Engine, Loader, LoaderOptions, LoaderState, Shuffle, Subset};
+use crate::image::ImageTransform;
+use crate::pack::{Column, ColumnData, ColumnKind, Element, Pack, PackOptions, PackSchema, PackWriter};
 use crate::pack::{Provenance, RowBlock};
 
 /// A pack of `rows` samples: their number as `id`, and `x` = [id, 2 id, 3 id].
@@ -23,6 +25,14 @@ fn write(folder: &Path, rows: u64, batch_rows: usize) -> std::path::PathBuf {
     writer.write(&RowBlock { rows: rows as usize, columns }).unwrap();
     writer.finish().unwrap();
     target
+}
+
+fn write_columns(target: &Path, columns: Vec<Column>, rows: usize, data: Vec<ColumnData>) {
+    let schema = PackSchema { columns };
+    let mut writer =
+        PackWriter::create(target, schema, Provenance::default(), PackOptions::default()).unwrap();
+    writer.write(&RowBlock { rows, columns: data }).unwrap();
+    writer.finish().unwrap();
 }
 
 /// The ids of the next batch, and that `x` is theirs; `None` at the end of the epoch.
@@ -164,4 +174,79 @@ fn without_a_shuffle_samples_come_as_they_are_stored() {
     let options = LoaderOptions { batch_size: 4, ..LoaderOptions::default() };
     let mut loader = Loader::open(path, options).unwrap();
     assert_eq!(epoch(&mut loader), [vec![0, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9]]);
+}
+
+#[test]
+fn texts_beside_images_are_left_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    let mut photo = Vec::new();
+    let encoder = jpeg_encoder::Encoder::new(&mut photo, 90);
+    encoder.encode(&[90; 12 * 10 * 3], 12, 10, jpeg_encoder::ColorType::Rgb).unwrap();
+    let variable = |rows: [&[u8]; 2]| ColumnData::Variable {
+        ends: vec![rows[0].len() as u64, (rows[0].len() + rows[1].len()) as u64],
+        bytes: rows.concat(),
+    };
+    let columns = ["image", "text"].map(|name| Column::new(name, ColumnKind::Bytes)).to_vec();
+    let data = vec![variable([&photo, &photo]), variable([b"a cat", b"dogs"])];
+    write_columns(&path, columns, 2, data);
+    let transform = ImageTransform::new((8, 8));
+    let options = LoaderOptions { batch_size: 2, image: Some(transform), ..LoaderOptions::default() };
+    let batch = Loader::open(&path, options).unwrap().next().unwrap().unwrap();
+    assert_eq!(batch.arrays[0].shape, [2, 3, 8, 8]);
+    assert_eq!(batch.arrays[1].as_slice(), b"a catdogs\0");
+}
+
+#[test]
+fn no_more_sequences_are_made_ahead_than_there_is_room_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    let tokens = Column::new("tokens", ColumnKind::Ragged { element: Element::U8 });
+    let data =
+        ColumnData::Variable { ends: (1..=64).map(|row| row * 1000).collect(), bytes: vec![7; 64_000] };
+    write_columns(&path, vec![tokens], 64, vec![data]);
+    let options = LoaderOptions { threads: Some(4), prefetch_bytes: 3 * 1008, ..LoaderOptions::default() };
+    let mut loader = Loader::open(&path, options).unwrap();
+    assert_eq!(loader.next().unwrap().unwrap().arrays[0].shape, [1, 1000]);
+    for _ in 1..64 {
+        let ahead = match &loader.engine {
+            Engine::Threads(Some(workers)) => workers.made_ahead(),
+            _ => 0,
+        };
+        assert!(ahead <= 3, "{ahead}");
+        loader.next().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn loaders_that_share_a_pack_go_on_with_it_when_another_takes_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), 10, 4);
+    let pack = Arc::new(Pack::open(&path).unwrap());
+    let options = || LoaderOptions { batch_size: 10, ..LoaderOptions::default() };
+    let mut first = Loader::over(Arc::clone(&pack), options()).unwrap();
+    std::fs::rename(&path, folder.path().join("old.pack")).unwrap();
+    write(folder.path(), 10, 3);
+    let mut second = Loader::over(pack, options()).unwrap();
+    assert_eq!(epoch(&mut first), epoch(&mut second));
+    assert_eq!(second.pack().batch_rows(), 4);
+}
+
+#[test]
+fn more_threads_than_any_machine_can_use_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), 10, 4);
+    let options = LoaderOptions { threads: Some(usize::MAX), ..LoaderOptions::default() };
+    assert!(Loader::open(path, options).unwrap_err().to_string().contains("at most 4096 threads"));
+}
+
+#[test]
+fn a_batch_is_not_cheap_before_anything_was_read_and_is_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), 10, 4);
+    let mut loader = Loader::open(path, LoaderOptions { batch_size: 4, ..LoaderOptions::default() }).unwrap();
+    assert!(loader.threads() == 0 && !loader.is_cheap());
+    epoch(&mut loader);
+    epoch(&mut loader);
+    assert!(loader.is_cheap());
 }

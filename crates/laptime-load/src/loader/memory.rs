@@ -59,11 +59,13 @@ pub(super) struct Pool {
     free: Mutex<Vec<Chunk>>,
     /// Most chunks that wait; what comes back beyond that is freed.
     most: usize,
+    /// Most bytes that wait: chunks of a length that never comes again are of no use.
+    most_bytes: u64,
 }
 
 impl Pool {
-    pub(super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { free: Mutex::new(Vec::new()), most })
+    pub(super) fn new(most: usize, most_bytes: u64) -> Arc<Self> {
+        Arc::new(Self { free: Mutex::new(Vec::new()), most, most_bytes })
     }
 
     /// Memory of exactly this many bytes, its content undefined but initialised; `None` if there is no memory.
@@ -90,12 +92,20 @@ impl Pool {
 
     fn give(&self, chunk: Chunk) {
         let Some(mut free) = self.free() else { return };
-        if free.len() >= self.most && !free.is_empty() {
-            // The oldest one: lengths that are no longer asked for must not stay for ever.
-            let oldest = free.remove(0);
-            drop(oldest);
-        }
         free.push(chunk);
+        let mut bytes: u64 = free.iter().map(|chunk| chunk.bytes as u64).sum();
+        let mut old = 0;
+        // The oldest go: lengths that are no longer asked for must not stay for ever.
+        while old + 1 < free.len() && (free.len() - old > self.most || bytes > self.most_bytes) {
+            bytes -= free[old].bytes as u64;
+            old += 1;
+        }
+        if old > 0 {
+            let old: Vec<Chunk> = free.drain(..old).collect();
+            // They are freed only after the lock is.
+            drop(free);
+            drop(old);
+        }
     }
 }
 
@@ -146,7 +156,7 @@ mod tests {
 
     #[test]
     fn memory_is_aligned_and_used_again_once_nobody_holds_it() {
-        let pool = Pool::new(2);
+        let pool = Pool::new(2, 1000);
         let first = pool.take(100).unwrap();
         let second = pool.take(100).unwrap();
         assert_eq!(first.pointer() as usize % ALIGNMENT, 0);
@@ -160,7 +170,7 @@ mod tests {
 
     #[test]
     fn no_more_waits_than_was_allowed_and_nothing_outlives_the_pool_badly() {
-        let pool = Pool::new(2);
+        let pool = Pool::new(2, 1000);
         let held: Vec<_> = (1..6).map(|bytes| pool.take(bytes).unwrap()).collect();
         drop(held);
         assert_eq!(pool.free.lock().unwrap().len(), 2);
@@ -170,8 +180,20 @@ mod tests {
     }
 
     #[test]
+    fn lengths_that_never_come_again_take_no_more_memory_than_was_allowed() {
+        let pool = Pool::new(100, 1000);
+        for bytes in 200..300 {
+            drop(pool.take(bytes).unwrap());
+        }
+        let waiting: Vec<usize> = pool.free.lock().unwrap().iter().map(|chunk| chunk.bytes).collect();
+        assert_eq!(waiting, [297, 298, 299]);
+        drop(pool.take(5000).unwrap());
+        assert_eq!(pool.free.lock().unwrap().len(), 1, "one may be larger");
+    }
+
+    #[test]
     fn impossible_sizes_are_refused() {
-        assert!(Pool::new(1).take(usize::MAX).is_none());
-        assert!(Pool::new(1).take(0).unwrap().as_slice().is_empty());
+        assert!(Pool::new(1, 1000).take(usize::MAX).is_none());
+        assert!(Pool::new(1, 1000).take(0).unwrap().as_slice().is_empty());
     }
 }

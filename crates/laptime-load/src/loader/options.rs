@@ -12,6 +12,9 @@ const PREFETCH_BYTES: u64 = 256 << 20;
 /// Largest batch and world, so that no product of them overflows.
 const MOST: u64 = 1 << 31;
 
+/// Most threads: more than any machine has use for.
+const MOST_THREADS: usize = 4096;
+
 /// Which samples are loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Subset {
@@ -50,13 +53,14 @@ pub struct LoaderOptions {
     pub subset: Subset,
     /// Which columns in which order; all as they are stored if `None`.
     pub columns: Option<Vec<String>>,
-    /// What is done to encoded images and to decoded ones (columns of bytes, height × width × 3).
+    /// What is done to encoded images and to decoded ones (columns of bytes, height × width × 3). A column of texts beside
+    /// them, as its first sample shows, is left as it is.
     pub image: Option<ImageTransform>,
     /// What sequences are filled up with.
     pub pad: f64,
-    /// A batch that takes this long is reported by [`Loader::poll`](super::Loader::poll).
+    /// A batch of a thread that was waited for this long is reported by [`Loader::poll`](super::Loader::poll).
     pub warn_after: Duration,
-    /// A batch that takes this long is an error.
+    /// A batch of a thread that was waited for this long is an error.
     pub fail_after: Duration,
 }
 
@@ -90,6 +94,8 @@ impl LoaderOptions {
             "there must be from 1 to 2^31 ranks".to_owned()
         } else if self.rank >= self.world {
             format!("rank {} of {} ranks: the first has number 0", self.rank, self.world)
+        } else if self.threads.is_some_and(|threads| threads > MOST_THREADS) {
+            format!("there can be at most {MOST_THREADS} threads")
         } else if self.shuffle == (Shuffle::Window { blocks: 0 }) {
             "a window must have at least one block".to_owned()
         } else {

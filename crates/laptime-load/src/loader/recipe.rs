@@ -29,7 +29,7 @@ pub(super) struct Ticket {
 /// How any batch is made.
 #[derive(Debug)]
 pub(super) struct Recipe {
-    pub(super) pack: Pack,
+    pub(super) pack: Arc<Pack>,
     pub(super) columns: Vec<ColumnPlan>,
     pub(super) shard: Shard,
     shuffle: Shuffle,
@@ -52,7 +52,7 @@ pub(super) struct Workspace {
 }
 
 impl Recipe {
-    pub(super) fn new(pack: Pack, columns: Vec<ColumnPlan>, options: &LoaderOptions) -> Self {
+    pub(super) fn new(pack: Arc<Pack>, columns: Vec<ColumnPlan>, options: &LoaderOptions) -> Self {
         let length = options.samples(pack.rows());
         let shard = Shard {
             length,
@@ -65,6 +65,11 @@ impl Recipe {
         let block_rows = block_rows(&pack);
         let (shuffle, subset, verify) = (options.shuffle, options.subset.clone(), options.verify);
         Self { pack, columns, shard, shuffle, block_rows, subset, verify, announced: AtomicU64::new(0) }
+    }
+
+    /// Whether there are samples that nobody has read and checked yet.
+    pub(super) fn is_unseen(&self) -> bool {
+        self.verify && !self.pack.is_all_checked()
     }
 
     /// The batch after another; the first of the next epoch after the last.
@@ -134,7 +139,7 @@ impl Recipe {
         let offset = if let Subset::Range(begin, _) = self.subset { begin } else { 0 };
         for block in order.blocks_of(window).into_iter().chain(order.blocks_of(window + 1)) {
             let first = offset + block * self.block_rows;
-            let last = (first + self.block_rows - 1).min(self.pack.rows() - 1);
+            let last = first.saturating_add(self.block_rows - 1).min(self.pack.rows() - 1);
             for batch in self.pack.locate(first).0..=self.pack.locate(last).0 {
                 self.pack.read_ahead(batch);
             }
@@ -149,7 +154,7 @@ impl Recipe {
             let (batch, row) = self.pack.locate(*sample);
             Position { batch: batch as u32, row: row as u32 }
         }));
-        if self.verify && !self.pack.is_all_checked() {
+        if self.is_unseen() {
             for position in positions {
                 self.pack.ensure_checked(position.batch as usize)?;
             }

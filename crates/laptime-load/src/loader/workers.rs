@@ -43,6 +43,8 @@ pub(super) struct Limits {
     pub(super) bytes: u64,
     /// Bytes of a batch as far as they are known beforehand.
     pub(super) batch_bytes: u64,
+    /// Whether batches differ in length, so that one must be made before it is known how many there is room for.
+    pub(super) vary: bool,
 }
 
 #[derive(Debug)]
@@ -59,15 +61,15 @@ struct Queue {
 
 #[derive(Debug)]
 enum Slot {
-    Working { since: Instant },
+    Working,
     Done(Result<LoadedBatch, LoaderError>),
 }
 
 /// What waiting for a batch came to.
 pub(super) enum Waited {
     Batch(Result<LoadedBatch, LoaderError>),
-    /// Not yet: for how long a thread has been making it.
-    Busy(Duration),
+    /// Not yet.
+    Busy,
 }
 
 impl Shared {
@@ -78,6 +80,9 @@ impl Shared {
 
     /// Most batches that may be there, made or being made.
     fn room(&self, queue: &Queue) -> usize {
+        if self.limits.vary && queue.largest_bytes == 0 {
+            return 1;
+        }
         let bytes = queue.largest_bytes.max(self.limits.batch_bytes).max(1);
         usize::try_from(self.limits.bytes / bytes).unwrap_or(usize::MAX).clamp(1, 4 * self.limits.threads)
     }
@@ -94,12 +99,17 @@ impl Shared {
             }
             let (ticket, number) = (queue.next, queue.first + queue.slots.len() as u64);
             queue.next = self.recipe.after(ticket);
-            queue.slots.push_back(Slot::Working { since: Instant::now() });
+            queue.slots.push_back(Slot::Working);
             drop(queue);
             let made = self.make(ticket, &mut workspace);
             queue = self.queue();
+            let was_unmeasured = queue.largest_bytes == 0;
             queue.put(number, made);
             self.done.notify_one();
+            if was_unmeasured {
+                // Now it is known how many there is room for.
+                self.work.notify_all();
+            }
         }
         queue.alive -= 1;
         drop(queue);
@@ -172,6 +182,11 @@ impl Workers {
         Ok(workers)
     }
 
+    #[cfg(test)]
+    pub(super) fn made_ahead(&self) -> usize {
+        self.shared.queue().slots.len()
+    }
+
     pub(super) fn is_of_this_process(&self) -> bool {
         self.process == std::process::id()
     }
@@ -193,24 +208,19 @@ impl Workers {
         let deadline = Instant::now().checked_add(patience);
         let mut queue = self.shared.queue();
         loop {
-            let since = match queue.slots.front() {
-                Some(Slot::Done(_)) => None,
-                Some(Slot::Working { since }) => Some(Some(*since)),
-                None => Some(None),
-            };
-            let Some(since) = since else {
+            if let Some(Slot::Done(_)) = queue.slots.front() {
                 let slot = queue.slots.pop_front();
                 queue.first += 1;
                 drop(queue);
                 self.shared.work.notify_one();
-                if let Some(Slot::Done(made)) = slot {
-                    return Waited::Batch(made);
-                }
-                return Waited::Busy(Duration::ZERO);
-            };
+                return match slot {
+                    Some(Slot::Done(made)) => Waited::Batch(made),
+                    _ => Waited::Busy,
+                };
+            }
             let left = deadline.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
-                return Waited::Busy(since.map_or(Duration::ZERO, |since| since.elapsed()));
+                return Waited::Busy;
             }
             let left = left.min(Duration::from_secs(3600));
             let waited = self.shared.done.wait_timeout(queue, left);

@@ -1,17 +1,19 @@
-//! For tests: packs that are damaged, cut off, interrupted, replaced, or not mapped.
+//! For tests: packs that are damaged, cut off, interrupted, replaced, not mapped, or on a disk that fails.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::manifest::MANIFEST;
-use super::part_file::Mapping;
+use super::part_file::{Fault, Mapping};
+use super::writer::lock;
 use super::{Column, ColumnData, ColumnKind, Element, Pack, PackError, PackOptions, PackSchema, PackWriter};
 use super::{Provenance, RowBlock};
-use crate::loader::{Loader, LoaderOptions, Shuffle};
+use crate::loader::{Loader, LoaderError, LoaderOptions, Poll, Shuffle};
 
 const ROWS: usize = 21;
 
@@ -215,6 +217,120 @@ fn an_interrupted_pack_has_no_name_and_goes_on_after_its_last_part() {
     write(&whole);
     assert_eq!(load(&path), load(&whole));
     Pack::open(&path).unwrap().verify(&mut |_, _| {}).unwrap();
+}
+
+const SOON: Duration = Duration::from_millis(200);
+
+/// A loader with a thread over a pack whose disk does this.
+fn failing(path: &Path, fault: Fault, fail_after: Duration) -> Loader {
+    write(path);
+    let options = LoaderOptions {
+        batch_size: 5,
+        threads: Some(1),
+        warn_after: Duration::from_millis(20),
+        fail_after,
+        ..LoaderOptions::default()
+    };
+    Loader::over(Pack::open_with(path, Mapping::Failing(fault)).unwrap(), options).unwrap()
+}
+
+#[test]
+fn a_read_that_hangs_is_late_at_first_and_then_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut loader = failing(&folder.path().join("a.pack"), Fault::Hangs, SOON);
+    assert!(matches!(loader.poll(Duration::from_millis(50)).unwrap(), Poll::Waiting { late: true, .. }));
+    let error = loader.next().unwrap_err();
+    assert!(matches!(error, LoaderError::Stuck { epoch: 0, batch: 0, .. }), "{error}");
+    // Others try again.
+    assert!(matches!(loader.next().unwrap_err(), LoaderError::Stuck { batch: 0, .. }));
+}
+
+#[test]
+fn threads_that_hang_at_batches_nobody_wants_any_more_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut loader = failing(&folder.path().join("a.pack"), Fault::Hangs, SOON);
+    assert!(matches!(loader.poll(Duration::from_millis(50)).unwrap(), Poll::Waiting { .. }));
+    loader.set_epoch(3);
+    assert!(matches!(loader.next().unwrap_err(), LoaderError::Stuck { epoch: 3, .. }));
+}
+
+#[test]
+fn a_panic_in_a_thread_is_one_clear_error_each_time_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut loader = failing(&folder.path().join("a.pack"), Fault::Panics, Duration::MAX);
+    for _ in 0..3 {
+        let error = loader.next().unwrap_err().to_string();
+        assert_eq!(error, "a loading thread failed at batch 0 of epoch 0: the disk burns");
+    }
+}
+
+fn replacing(path: &Path) -> Result<PackWriter, PackError> {
+    let again = PackOptions { overwrite: true, ..options() };
+    PackWriter::create(path, schema(), Provenance::default(), again)
+}
+
+#[test]
+fn what_is_no_pack_is_never_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = folder.path().join("photos");
+    fs::create_dir(&photos).unwrap();
+    fs::write(photos.join("1.jpg"), "pixels").unwrap();
+    for target in [&photos, &photos.join("1.jpg")] {
+        assert!(matches!(replacing(target), Err(PackError::NotReplaced { .. })), "{target:?}");
+    }
+    // Nor where it comes while the pack is written.
+    let late = folder.path().join("late");
+    let mut writer = replacing(&late).unwrap();
+    writer.write(&block(0..4)).unwrap();
+    fs::rename(&photos, &late).unwrap();
+    assert!(matches!(writer.finish(), Err(PackError::Io { doing: "name", .. })));
+    assert_eq!(fs::read(late.join("1.jpg")).unwrap(), b"pixels");
+}
+
+#[test]
+fn a_slash_behind_the_name_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    write(&path);
+    let mut writer = replacing(&folder.path().join("a.pack/")).unwrap();
+    writer.write(&block(0..4)).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(Pack::open(&path).unwrap().rows(), 4);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing beside it");
+}
+
+#[test]
+fn a_pack_whose_rows_could_not_all_be_written_gets_no_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    let mut writer = writer(&path).unwrap();
+    // The second part cannot be made: its name is taken.
+    fs::create_dir(folder.path().join("a.pack.partial/part-00001.arrow")).unwrap();
+    assert!(matches!(writer.write(&block(0..18)), Err(PackError::Io { doing: "create", .. })));
+    assert!(matches!(writer.write(&block(18..ROWS)), Err(PackError::Unfinished { .. })));
+    assert!(matches!(writer.finish(), Err(PackError::Unfinished { .. })));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_folder_that_was_renamed_before_it_was_locked_is_not_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack.partial");
+    fs::create_dir(&path).unwrap();
+    let opened = fs::File::open(&path).unwrap();
+    fs::rename(&path, folder.path().join("a.pack")).unwrap();
+    assert!(matches!(lock(&opened, &path), Err(PackError::Busy { .. })));
+    fs::create_dir(&path).unwrap();
+    assert!(matches!(lock(&opened, &path), Err(PackError::Busy { .. })));
+    lock(&fs::File::open(&path).unwrap(), &path).unwrap();
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_pack_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pack");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+    assert!(matches!(Pack::open(&path), Err(PackError::NotAPack { .. })));
 }
 
 #[test]

@@ -31,6 +31,18 @@ pub enum PackError {
         /// The target.
         path: PathBuf,
     },
+    /// The target is there already and is no pack, so it is not replaced.
+    #[error("what is there is no pack, and is not replaced: {}", shown(.path))]
+    NotReplaced {
+        /// The target.
+        path: PathBuf,
+    },
+    /// Something could not be written before, so rows are missing.
+    #[error("rows are missing, since an earlier write failed: {}", shown(.path))]
+    Unfinished {
+        /// The folder that is being written.
+        path: PathBuf,
+    },
     /// Another process writes the same pack.
     #[error("another process is writing {}", shown(.path))]
     Busy {
@@ -123,6 +135,7 @@ impl PackError {
             Self::NotFound { .. } => Some("make one with: laptime pack SOURCE -o NAME.pack"),
             Self::NotAPack { .. } => Some("a pack is a folder with a _manifest.json"),
             Self::Exists { .. } => Some("remove it, choose another name, or allow to overwrite it"),
+            Self::NotReplaced { .. } => Some("choose another name, or remove it yourself"),
             Self::Busy { .. } => Some("wait for it to end, or choose another name"),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("free some space and pack again: the finished parts are kept and not made again")

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::arrow::ALIGNMENT;
 use super::element::Element;
 use super::error::PackError;
+use super::options::MOST_ROWS;
 use super::provenance::Provenance;
 use super::schema::{Column, ColumnKind, PackSchema};
 
@@ -157,6 +158,9 @@ impl Manifest {
     fn check_parts(&self) -> Result<(), String> {
         if self.batch_rows == 0 {
             return Err("record batches without rows".to_owned());
+        }
+        if self.batch_rows > MOST_ROWS {
+            return Err("record batches of too many rows".to_owned());
         }
         let mut rows = 0_u64;
         for (number, part) in self.parts.iter().enumerate() {

@@ -60,14 +60,14 @@ impl Pack {
 
     pub(super) fn open_with(path: &Path, mapping: Mapping) -> Result<Self, PackError> {
         // Everything is opened through the folder, so that a pack is never mixed with the one that replaces it.
-        let folder = openat(rustix::fs::CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        // Nothing that waits for a writer, as a pipe does.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let folder = openat(rustix::fs::CWD, path, flags, Mode::empty());
         let folder = File::from(folder.map_err(|error| match error {
             rustix::io::Errno::NOENT => PackError::NotFound { path: path.to_owned() },
             error => PackError::io("open", path)(error.into()),
         })?);
         let open = |name: &str| -> std::io::Result<File> {
-            // Nothing that waits for a writer, as a pipe does.
-            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
             Ok(File::from(openat(&folder, name, flags, Mode::empty())?))
         };
         let mut text = Vec::new();

@@ -7,6 +7,9 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Bytes that a part has about; an interrupted pack goes on after the last whole one.
 const PART_BYTES: u64 = 512 << 20;
 
+/// Most rows of a record batch: a Loader counts them in 32 bits.
+pub(super) const MOST_ROWS: u64 = u32::MAX as u64;
+
 /// How a pack is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackOptions {
@@ -35,6 +38,6 @@ impl PackOptions {
             // Rounded down to a power of two.
             1 << rows.ilog2()
         };
-        self.batch_rows.map_or_else(computed, |rows| rows.max(1))
+        self.batch_rows.map_or_else(computed, |rows| rows.clamp(1, MOST_ROWS as usize))
     }
 }

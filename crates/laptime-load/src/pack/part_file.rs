@@ -42,6 +42,26 @@ pub(super) struct PartFile {
 enum Access {
     Mapped(Mmap),
     Read(File),
+    #[cfg(test)]
+    Failing(Fault),
+}
+
+/// What a disk may do instead of answering.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Hangs,
+    Panics,
+}
+
+#[cfg(test)]
+impl Fault {
+    fn happen(self) -> ! {
+        assert!(self == Self::Hangs, "the disk burns");
+        loop {
+            std::thread::park();
+        }
+    }
 }
 
 /// Whether files are mapped.
@@ -51,6 +71,9 @@ pub(super) enum Mapping {
     WhereSafe,
     #[cfg(test)]
     Never,
+    /// Not even read.
+    #[cfg(test)]
+    Failing(Fault),
 }
 
 impl PartFile {
@@ -59,6 +82,10 @@ impl PartFile {
         let found = file.metadata().map_err(PackError::io("read", path))?.len();
         if found != expected {
             return Err(PackError::WrongSize { path: path.to_owned(), expected, found });
+        }
+        #[cfg(test)]
+        if let Mapping::Failing(fault) = mapping {
+            return Ok(Self { path: path.to_owned(), bytes: expected, access: Access::Failing(fault) });
         }
         let access = if mapping == Mapping::WhereSafe && is_local(&file) {
             // SAFETY: parts are written once, made read-only and only ever replaced by renaming, so the bytes
@@ -79,7 +106,7 @@ impl PartFile {
     pub(super) fn mapped(&self) -> Option<&[u8]> {
         match &self.access {
             Access::Mapped(map) => Some(map),
-            Access::Read(_) => None,
+            _ => None,
         }
     }
 
@@ -95,6 +122,8 @@ impl PartFile {
             Access::Read(file) => {
                 file.read_exact_at(out, offset).map_err(|error| self.explained(file, error))
             }
+            #[cfg(test)]
+            Access::Failing(fault) => fault.happen(),
         }
     }
 
@@ -121,6 +150,8 @@ impl PartFile {
                 let bytes = std::num::NonZeroU64::new(bytes);
                 let _ = rustix::fs::fadvise(file, offset, bytes, rustix::fs::Advice::WillNeed);
             }
+            #[cfg(test)]
+            Access::Failing(_) => {}
         }
     }
 }

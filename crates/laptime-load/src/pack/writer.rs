@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
@@ -46,6 +46,8 @@ pub struct PackWriter {
     part: Option<PartWriter>,
     /// Rows of the next record batch so far.
     gathered: RowBlock,
+    /// Whether something could not be written: rows are missing then, and the pack must not get its name.
+    failed: bool,
 }
 
 impl PackWriter {
@@ -57,14 +59,13 @@ impl PackWriter {
         options: PackOptions,
     ) -> Result<Self, PackError> {
         schema.check()?;
-        if !options.overwrite && target.symlink_metadata().is_ok() {
-            return Err(PackError::Exists { path: target.to_owned() });
-        }
-        let partial = beside(target, ".partial");
+        // Without a slash at its end, after which the folder beside it would be one inside it.
+        let target: PathBuf = target.components().collect();
+        check_target(&target, &options)?;
+        let partial = beside(&target, ".partial");
         fs::create_dir_all(&partial).map_err(PackError::io("create", &partial))?;
         let folder = File::open(&partial).map_err(PackError::io("open", &partial))?;
-        flock(&folder, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| PackError::Busy { path: partial.clone() })?;
+        lock(&folder, &partial)?;
         let batch_rows = schema.row_bytes().map_or(0, |bytes| options.rows_of(bytes) as u64);
         let provenance = Provenance { laptime_version: env!("CARGO_PKG_VERSION").to_owned(), ..provenance };
         let fresh = Manifest { rows: 0, batch_rows, schema, provenance, parts: Vec::new() };
@@ -72,8 +73,8 @@ impl PackWriter {
         clear(&partial, &manifest.parts).map_err(PackError::io("clear", &partial))?;
         let gathered = empty_block(&manifest.schema);
         let resumed_rows = manifest.rows;
-        let target = target.to_owned();
-        Ok(Self { target, partial, folder, options, manifest, resumed_rows, part: None, gathered })
+        let (part, failed) = (None, false);
+        Ok(Self { target, partial, folder, options, manifest, resumed_rows, part, gathered, failed })
     }
 
     /// Rows that are in finished parts of an interrupted pack: begin writing with the row after them.
@@ -83,6 +84,7 @@ impl PackWriter {
 
     /// Adds rows.
     pub fn write(&mut self, block: &RowBlock) -> Result<(), PackError> {
+        self.check_whole()?;
         block.check(&self.manifest.schema)?;
         if self.manifest.batch_rows == 0 && block.rows > 0 {
             // The first rows tell how long rows are about.
@@ -96,10 +98,21 @@ impl PackWriter {
             self.gathered.append(block, from..until, &self.manifest.schema);
             from = until;
             if self.gathered.rows as u64 == self.manifest.batch_rows {
-                self.write_batch()?;
+                let written = self.write_batch();
+                self.noted(written)?;
             }
         }
         Ok(())
+    }
+
+    fn check_whole(&self) -> Result<(), PackError> {
+        if self.failed { Err(PackError::Unfinished { path: self.partial.clone() }) } else { Ok(()) }
+    }
+
+    /// Remembers that something failed, should the caller go on.
+    fn noted(&mut self, written: Result<(), PackError>) -> Result<(), PackError> {
+        self.failed |= written.is_err();
+        written
     }
 
     fn write_batch(&mut self) -> Result<(), PackError> {
@@ -131,9 +144,15 @@ impl PackWriter {
     fn finish_part(&mut self) -> Result<(), PackError> {
         if let Some(part) = self.part.take() {
             let entry = part.finish(&self.manifest.schema)?;
+            let rows = self.manifest.rows;
             self.manifest.rows += entry.rows;
             self.manifest.parts.push(entry);
-            self.put(PROGRESS)?;
+            if let Err(error) = self.put(PROGRESS) {
+                // A part that nobody knows of would only take room.
+                self.manifest.rows = rows;
+                self.manifest.parts.pop();
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -152,15 +171,17 @@ impl PackWriter {
             fs::rename(&new, &path)?;
             self.folder.sync_all()
         };
-        write().map_err(PackError::io("write", &path))
+        write().map_err(|error| {
+            let _ = fs::remove_file(&new);
+            PackError::io("write", &path)(error)
+        })
     }
 
     /// Writes what is left, and gives the pack its name.
     pub fn finish(mut self) -> Result<PackSummary, PackError> {
-        if self.gathered.rows > 0 {
-            self.write_batch()?;
-        }
-        self.finish_part()?;
+        self.check_whole()?;
+        let written = self.write_rest();
+        self.noted(written)?;
         if self.manifest.rows == 0 {
             return Err(PackError::Empty { path: self.target.clone() });
         }
@@ -172,31 +193,45 @@ impl PackWriter {
         Ok(PackSummary { rows: self.manifest.rows, parts: parts.len(), bytes })
     }
 
+    fn write_rest(&mut self) -> Result<(), PackError> {
+        if self.gathered.rows > 0 {
+            self.write_batch()?;
+        }
+        self.finish_part()
+    }
+
     fn give_name(&self) -> io::Result<()> {
         let fresh = renameat_with(CWD, &self.partial, CWD, &self.target, RenameFlags::NOREPLACE);
         match fresh {
             Err(rustix::io::Errno::EXIST) if self.options.overwrite => self.replace()?,
             // Some file systems know no flags.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
-                if self.options.overwrite {
-                    remove(&self.target)?;
-                }
-                fs::rename(&self.partial, &self.target)?;
-            }
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => self.give_name_without_flags()?,
             done => done?,
         }
         let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
         File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
     }
 
+    fn give_name_without_flags(&self) -> io::Result<()> {
+        if self.options.overwrite && is_pack(&self.target) {
+            remove(&self.target)?;
+        }
+        // Refuses what is there, but for an empty folder.
+        fs::rename(&self.partial, &self.target)
+    }
+
     /// Both names are exchanged at once, so that there is a whole pack at any time.
     fn replace(&self) -> io::Result<()> {
+        if !is_pack(&self.target) {
+            // It has come to lie there while this pack was written.
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        // Until it is removed, the old pack has the name under which the next writer writes.
+        let old = File::open(&self.target)?;
+        let _ = flock(&old, FlockOperation::NonBlockingLockExclusive);
         match renameat_with(CWD, &self.partial, CWD, &self.target, RenameFlags::EXCHANGE) {
             Ok(()) => remove(&self.partial),
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
-                remove(&self.target)?;
-                fs::rename(&self.partial, &self.target)
-            }
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => self.give_name_without_flags(),
             Err(error) => Err(error.into()),
         }
     }
@@ -205,7 +240,7 @@ impl PackWriter {
 impl Drop for PackWriter {
     /// What is not finished takes no room; finished parts stay for the next try.
     fn drop(&mut self) {
-        if self.part.take().is_some() {
+        if self.part.take().is_some() || self.failed {
             let _ = fs::remove_file(self.partial.join(part_name(self.manifest.parts.len())));
         }
         if self.manifest.parts.is_empty() {
@@ -213,6 +248,34 @@ impl Drop for PackWriter {
             let _ = fs::remove_dir(&self.partial);
         }
     }
+}
+
+/// Only a pack is ever replaced: a folder of something else would be lost with all that is in it.
+fn check_target(target: &Path, options: &PackOptions) -> Result<(), PackError> {
+    match target.symlink_metadata() {
+        Ok(_) if !options.overwrite => Err(PackError::Exists { path: target.to_owned() }),
+        Ok(_) if !is_pack(target) => Err(PackError::NotReplaced { path: target.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+fn is_pack(path: &Path) -> bool {
+    path.join(MANIFEST).is_file()
+}
+
+/// Locks the folder that is written to, where its file system knows locks.
+pub(super) fn lock(folder: &File, path: &Path) -> Result<(), PackError> {
+    use rustix::io::Errno;
+    match flock(folder, FlockOperation::NonBlockingLockExclusive) {
+        // Lustre without the option `flock`, for one.
+        Ok(()) | Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL) => {}
+        Err(Errno::WOULDBLOCK) => return Err(PackError::Busy { path: path.to_owned() }),
+        Err(error) => return Err(PackError::io("lock", path)(error.into())),
+    }
+    // Before it was locked another writer may have finished, and given the folder its name.
+    let opened = folder.metadata().map_err(PackError::io("open", path))?;
+    let is_there = path.metadata().is_ok_and(|now| (now.dev(), now.ino()) == (opened.dev(), opened.ino()));
+    if is_there { Ok(()) } else { Err(PackError::Busy { path: path.to_owned() }) }
 }
 
 fn beside(target: &Path, suffix: &str) -> PathBuf {

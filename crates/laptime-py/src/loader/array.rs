@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 
 use laptime_load::loader::BatchArray;
 use laptime_load::pack::Element;
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -64,7 +64,7 @@ impl LoadedArray {
             return Err(PyBufferError::new_err("the batch is in the memory of the CPU"));
         }
         if copy == Some(true) {
-            return Err(PyValueError::new_err("the batch is given without a copy: copy it yourself"));
+            return Err(PyBufferError::new_err("the batch is given without a copy: copy it yourself"));
         }
         if max_version.is_some_and(|(major, _)| major >= 1) {
             dlpack::versioned_capsule(py, self.array.clone())
@@ -84,8 +84,13 @@ impl LoadedArray {
         if view.is_null() {
             return Err(PyBufferError::new_err("no view"));
         }
+        // SAFETY: the view is Python's to fill; one that is refused holds nothing.
+        unsafe { (*view).obj = null_mut() };
         let this = slf.get();
         let wants = |flag: c_int| flags & flag == flag;
+        if wants(ffi::PyBUF_F_CONTIGUOUS) && this.array.shape.len() > 1 {
+            return Err(PyBufferError::new_err("the batch has its last dimension vary fastest, as in C"));
+        }
         let extents = this.extents.as_ptr().cast_mut();
         let dimensions = this.array.shape.len();
         let format = format_of(this.array.element).as_ptr().cast_mut();

@@ -2,12 +2,13 @@
 
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use laptime_load::loader::{LoadedBatch, Loader, LoaderError, LoaderOptions, Poll};
+use laptime_load::pack::Pack;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
@@ -23,8 +24,8 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn open(py: Python<'_>, path: &Path, options: &LoaderOptions) -> PyResult<Arc<Self>> {
-        let opened = py.detach(|| unpanicked(|| Loader::open(path, options.clone())))?;
+    pub(super) fn open(py: Python<'_>, pack: &Arc<Pack>, options: &LoaderOptions) -> PyResult<Arc<Self>> {
+        let opened = py.detach(|| unpanicked(|| Loader::over(Arc::clone(pack), options.clone())))?;
         Ok(Arc::new(Self { loader: Mutex::new(opened), process: process::id() }))
     }
 
@@ -77,6 +78,11 @@ impl Engine {
     pub(super) fn look<T>(&self, look: impl FnOnce(&Loader) -> T) -> T {
         look(&lock(&self.loader))
     }
+}
+
+/// Opens a pack for all engines over it.
+pub(super) fn open_pack(py: Python<'_>, path: PathBuf) -> PyResult<Arc<Pack>> {
+    py.detach(|| unpanicked(|| Ok(Arc::new(Pack::open(path)?))))
 }
 
 fn warn(py: Python<'_>, busy: Duration) -> PyResult<()> {

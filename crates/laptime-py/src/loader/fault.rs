@@ -7,7 +7,8 @@ use std::io::ErrorKind;
 use laptime_load::loader::LoaderError;
 use laptime_load::pack::PackError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError};
+use pyo3::exceptions::{PyRuntimeError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -19,8 +20,14 @@ create_exception!(
 
 /// The exception for what the engine says.
 pub(super) fn exception(error: &LoaderError) -> PyErr {
-    let LoaderError::Pack(pack) = error else { return PyValueError::new_err(error.to_string()) };
-    let text = text(pack);
+    let text = text(error, error.hint());
+    let pack = match error {
+        LoaderError::Pack(pack) => pack,
+        LoaderError::Stuck { .. } => return PyTimeoutError::new_err(text),
+        LoaderError::NoMemory { .. } => return PyMemoryError::new_err(text),
+        LoaderError::Panicked { .. } | LoaderError::NoThread { .. } => return PyRuntimeError::new_err(text),
+        _ => return PyValueError::new_err(text),
+    };
     match pack {
         PackError::NotFound { .. } => PyFileNotFoundError::new_err(text),
         PackError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
@@ -36,14 +43,14 @@ pub(super) fn exception(error: &LoaderError) -> PyErr {
 }
 
 /// What failed, why, and what to do about it.
-fn text(error: &PackError) -> String {
+fn text(error: &dyn Error, hint: Option<&str>) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
         text.push_str(&format!(": {cause}"));
         source = cause.source();
     }
-    if let Some(hint) = error.hint() {
+    if let Some(hint) = hint {
         text.push_str(&format!("\nhint: {hint}"));
     }
     text

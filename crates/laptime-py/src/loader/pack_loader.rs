@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use laptime_load::loader::LoaderOptions;
+use laptime_load::pack::Pack;
 use pyo3::prelude::*;
 
 use super::batches::PackBatches;
-use super::engine::{Engine, lock};
+use super::engine::{Engine, lock, open_pack};
 use super::options::Options;
 use super::output::Output;
 
@@ -28,15 +29,16 @@ pub(crate) struct PackLoader {
 /// Of an array of a batch: its name, the type of its numbers, and the shape of one sample, where it has one of its own.
 type Layout = (String, &'static str, Vec<Option<usize>>);
 
-/// What an engine is opened with.
+/// What an engine is opened with. The pack is opened once: when another takes its name, every pass, also in the child
+/// of a fork, goes on with the old one.
 pub(super) struct Source {
-    path: PathBuf,
+    pack: Arc<Pack>,
     options: LoaderOptions,
 }
 
 impl Source {
     pub(super) fn open(&self, py: Python<'_>) -> PyResult<Arc<Engine>> {
-        Engine::open(py, &self.path, &self.options)
+        Engine::open(py, &self.pack, &self.options)
     }
 }
 
@@ -72,7 +74,8 @@ impl PackLoader {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, options: Options<'_>) -> PyResult<Self> {
         let output = Arc::new(Output::named(py, &options.output)?);
-        let source = Arc::new(Source { path, options: options.engine()? });
+        let options = options.engine()?;
+        let source = Arc::new(Source { pack: open_pack(py, path)?, options });
         let engine = source.open(py)?;
         let (rows, batches, columns) = engine.look(|loader| {
             let columns = loader.columns().iter();
