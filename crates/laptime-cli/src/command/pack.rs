@@ -128,7 +128,16 @@ fn explain(args: &PackArgs, target: &Path, error: &SourceError, work: &Work) -> 
         }
         error => Failure::new(asked).caused_by(error),
     };
-    let failure = match error.hint() {
+    let hint = match error {
+        // What it says of finished parts is true only where there are some.
+        SourceError::Write(PackError::Io { source, .. })
+            if source.kind() == io::ErrorKind::StorageFull && partial_of(target).is_none() =>
+        {
+            Some("free some space and pack again".to_owned())
+        }
+        error => error.hint(),
+    };
+    let failure = match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
     };
