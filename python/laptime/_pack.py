@@ -1,8 +1,7 @@
 """What `laptime pack` runs in worker processes: Python datasets, functions over chunks, and tables by pyarrow.
 
-Stands alone: it is given to any Python as text, with the task as one argument of JSON, and needs NumPy. Frames go both
-ways, over what were standard input and output: the length of a header (32 bits), the header as JSON, and the bytes that
-it announces.
+Stands alone: it is given to any Python as text, and needs NumPy. Frames go both ways, over what were standard input and
+output: the length of a header (32 bits), the header as JSON, and the bytes that it announces. The first is the task.
 """
 
 import importlib.util
@@ -34,6 +33,8 @@ class Channel:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         os.dup2(2, 1)
+        # A worker is killed when it is not needed any more: nothing may wait in a buffer until then.
+        sys.stdout.reconfigure(line_buffering=True)
 
     def receive(self):
         """The next request and its bytes; None when laptime has gone away."""
@@ -86,8 +87,8 @@ def as_columns(sample):
     return {"x": sample}
 
 
-def as_value(value):
-    """A value as bytes or as a NumPy array."""
+def as_value(value, name):
+    """A value of a column as bytes or as a NumPy array."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -96,7 +97,9 @@ def as_value(value):
         value = value.detach().cpu()
     array = numpy.asarray(value)
     if array.dtype.kind not in "biuf" or array.dtype.name not in _ELEMENTS:
-        raise Unfit(f"a value of type {type(value).__name__} ({array.dtype}) cannot be packed")
+        raise Unfit(
+            f"column `{name}` has a {type(value).__name__} ({array.dtype}), which cannot be packed"
+        )
     return array
 
 
@@ -128,7 +131,7 @@ def values_of(sample, columns):
     names = [column["name"] for column in columns]
     if list(found) != names and set(found) != set(names):
         raise Unfit(f"it has {', '.join(found)} where the first one has {', '.join(names)}")
-    return [fitted(as_value(found[column["name"]]), column) for column in columns]
+    return [fitted(as_value(found[column["name"]], column["name"]), column) for column in columns]
 
 
 def fitted(value, column):
@@ -141,10 +144,6 @@ def fitted(value, column):
         return value
     if isinstance(value, bytes):
         raise Unfit(f"column `{column['name']}` has bytes where the first samples have numbers")
-    if not numpy.can_cast(value.dtype, column["element"], "same_kind"):
-        raise Unfit(
-            f"column `{column['name']}` is {value.dtype} where the first samples are {column['element']}"
-        )
     if column["kind"] == "ragged" and value.ndim != 1:
         raise Unfit(
             f"column `{column['name']}` has the shape {value.shape} where sequences are expected"
@@ -154,11 +153,32 @@ def fitted(value, column):
         raise Unfit(
             f"column `{column['name']}` has the shape {value.shape} where the first samples have {first}"
         )
-    return value.astype(little(column["element"]), copy=False)
+    return cast(value, column)
+
+
+def cast(array, column):
+    """The same numbers as the column's element; a number is refused rather than changed."""
+    name, element = column["name"], column["element"]
+    if not numpy.can_cast(array.dtype, element, "same_kind"):
+        raise Unfit(f"column `{name}` is {array.dtype} where the first samples are {element}")
+    with numpy.errstate(over="ignore"):
+        same = array.astype(little(element), copy=False)
+    if not numpy.can_cast(array.dtype, element, "safe") and not numpy.array_equal(
+        same, array, equal_nan=array.dtype.kind == "f"
+    ):
+        raise Unfit(
+            f"column `{name}` is {array.dtype} here, which {element}, as the first samples are, cannot hold"
+        )
+    return same
 
 
 def little(element):
     return numpy.dtype(element).newbyteorder("<")
+
+
+def raw(array):
+    """The bytes of an array; a memoryview cannot be made of none."""
+    return memoryview(numpy.ascontiguousarray(array)).cast("B") if array.size else b""
 
 
 def packed(rows, columns):
@@ -168,13 +188,13 @@ def packed(rows, columns):
         values = [row[place] for row in rows]
         if column["kind"] != "fixed":
             ends = numpy.cumsum([len(value) for value in values], dtype="<u8")
-            buffers.append(memoryview(ends).cast("B"))
+            buffers.append(raw(ends))
         if column["kind"] == "bytes":
             buffers.append(b"".join(values))
         elif column["kind"] == "ragged":
-            buffers.append(memoryview(numpy.ascontiguousarray(numpy.concatenate(values))).cast("B"))
+            buffers.append(raw(numpy.concatenate(values)))
         else:
-            buffers.append(memoryview(numpy.ascontiguousarray(numpy.stack(values))).cast("B"))
+            buffers.append(raw(numpy.stack(values)))
     return buffers
 
 
@@ -196,7 +216,13 @@ class Dataset:
         ):
             self.dataset = self.dataset()
         self.length = None
-        if hasattr(self.dataset, "__getitem__") and hasattr(self.dataset, "__len__"):
+        # PyTorch's have a __getitem__ that only raises, and often a length.
+        is_stream = any(kind.__name__ == "IterableDataset" for kind in type(self.dataset).__mro__)
+        if (
+            not is_stream
+            and hasattr(self.dataset, "__getitem__")
+            and hasattr(self.dataset, "__len__")
+        ):
             self.length = len(self.dataset)
         elif not hasattr(self.dataset, "__iter__"):
             raise Unfit(f"`{task['spec']}` has neither __len__ and __getitem__, nor __iter__")
@@ -206,36 +232,52 @@ class Dataset:
         self.iterator = None
 
     def open(self):
-        first = self._first()
+        first = [self._looked_at(index, sample) for index, sample in self._first()]
         if not first:
             raise Unfit("the dataset has no samples")
         names = list(first[0])
         self.columns = [
-            column_of(name, [as_value(sample[name]) for sample in first if name in sample])
-            for name in names
+            column_of(name, [sample[name] for sample in first if name in sample]) for name in names
         ]
-        rows = [
-            [as_value(sample[name]) for name in names]
-            for sample in first
-            if set(sample) == set(names)
-        ]
+        rows = [[sample[name] for name in names] for sample in first if set(sample) == set(names)]
         self.block_rows = max(1, _BLOCK_BYTES // row_bytes(self.columns, rows))
         return {"columns": self.columns, "rows": self.length, "block_rows": self.block_rows}
 
+    def _looked_at(self, index, sample):
+        try:
+            return {name: as_value(value, name) for name, value in as_columns(sample).items()}
+        except Unfit as error:
+            raise Unfit(f"sample {index}: {error}") from None
+
     def _first(self):
         if self.length is None:
-            self.iterator = iter(self.dataset)
-            for index in range(_LOOKED_AT):
-                try:
-                    self.waiting.append(next(self.iterator))
-                except StopIteration:
-                    break
-                except Exception as error:
-                    raise Sample(index) from error
-            return [as_columns(sample) for sample in self.waiting]
+            try:
+                while len(self.waiting) < _LOOKED_AT:
+                    self.waiting.append(self._next(len(self.waiting)))
+            except StopIteration:
+                pass
+            return list(enumerate(self.waiting))
         # Spread over the dataset, so that lengths which only differ later are seen.
         count = min(_LOOKED_AT, self.length)
-        return [as_columns(self._get(place * self.length // count)) for place in range(count)]
+        places = [place * self.length // count for place in range(count)]
+        return [(place, self._get(place)) for place in places]
+
+    def _next(self, index):
+        if self.iterator is None:
+            self.iterator = iter(self.dataset)
+        try:
+            return next(self.iterator)
+        except StopIteration:
+            raise
+        except Exception as error:
+            raise Sample(index) from error
+
+    def _go_on_to(self, index):
+        """A sample of a stream: a worker that is asked for later ones passes over those before."""
+        while self.next <= index:
+            sample = self.waiting.pop(0) if self.waiting else self._next(self.next)
+            self.next += 1
+        return sample
 
     def _get(self, index):
         try:
@@ -247,17 +289,10 @@ class Dataset:
         start, stop = request["start"], request["stop"]
         rows = []
         for index in range(start, stop):
-            if self.length is not None:
-                sample = self._get(index)
-            elif self.waiting:
-                sample = self.waiting.pop(0)
-            else:
-                try:
-                    sample = next(self.iterator)
-                except StopIteration:
-                    break
-                except Exception as error:
-                    raise Sample(index) from error
+            try:
+                sample = self._go_on_to(index) if self.length is None else self._get(index)
+            except StopIteration:
+                break
             try:
                 rows.append(values_of(sample, self.columns))
             except Unfit as error:
@@ -305,6 +340,11 @@ class Mapped:
         buffers = []
         for column in self.columns:
             array = arrays[column["name"]]
+            if column["kind"] == "ragged" and not isinstance(array, list) and array.ndim == 2:
+                # Sequences that happen to be of the same length.
+                array = list(array)
+            if rows == 0:
+                continue
             if isinstance(array, list):
                 buffers += packed([[fitted(value, column)] for value in array], [column])
             else:
@@ -312,16 +352,8 @@ class Mapped:
                     raise Unfit(
                         f"column `{column['name']}` has rows of the shape {array.shape[1:]}, and first had others"
                     )
-                if not numpy.can_cast(array.dtype, column["element"], "same_kind"):
-                    raise Unfit(
-                        f"column `{column['name']}` is {array.dtype}, and first was {column['element']}"
-                    )
-                buffers.append(
-                    memoryview(
-                        numpy.ascontiguousarray(array, dtype=little(column["element"]))
-                    ).cast("B")
-                )
-        return header, buffers if rows else []
+                buffers.append(raw(cast(array, column)))
+        return header, buffers
 
     def _chunk(self, request, data):
         """One argument a column: an array, or a list of bytes or of arrays of varying length."""
@@ -349,13 +381,13 @@ class Mapped:
 def as_batch(name, value):
     """What a function returned for a column: an array of rows, or a list of rows."""
     if isinstance(value, (list, tuple)):
-        rows = [as_value(row) for row in value]
+        rows = [as_value(row, name) for row in value]
         if rows and all(
             isinstance(row, numpy.ndarray) and row.shape == rows[0].shape for row in rows
         ):
             return numpy.stack(rows)
         return rows
-    array = as_value(value)
+    array = as_value(value, name)
     if isinstance(array, bytes) or array.ndim == 0:
         raise Unfit(
             f"the function returned a single value for column `{name}`, where rows are expected"
@@ -365,6 +397,11 @@ def as_batch(name, value):
 
 def batch_column(name, array):
     if isinstance(array, list):
+        if not array:
+            raise Unfit(
+                f"the function left out all rows of the first chunk, so that column `{name}` could be anything; "
+                "return an empty array for it"
+            )
         return column_of(name, array)
     return {
         "name": name,
@@ -396,12 +433,18 @@ class Table:
         numeric = [self._is_number(field.type) for field in self.schema]
         # Plain numbers in all columns are features and a target, as in a CSV file.
         self.is_matrix = all(numeric) and len(numeric) > 1
+        if self.target not in self.schema.names and (self.target or "").isdecimal():
+            place = int(self.target) - 1
+            if 0 <= place < len(self.schema.names):
+                self.target = self.schema.names[place]
         if self.target is not None and self.target not in self.schema.names:
             raise Unfit(
                 f"there is no column `{self.target}`; its columns are {', '.join(self.schema.names[:12])}"
             )
         if self.is_matrix and self.target is None:
             self.target = self.schema.names[-1]
+        if self.target is None and self.element == "int64":
+            raise Unfit("--target-type needs a target, and which column it is only --target says")
 
     def _is_number(self, kind):
         types = self.pyarrow.types
@@ -424,12 +467,11 @@ class Table:
         source = self.pyarrow.memory_map(path)
         try:
             reader = self.pyarrow.ipc.open_file(source)
-            return ArrowFile(
-                reader.schema, [reader.get_batch(n) for n in range(reader.num_record_batches)]
-            )
+            return ArrowFile(reader.schema, reader.num_record_batches, reader.get_batch)
         except self.pyarrow.ArrowInvalid:
             reader = self.pyarrow.ipc.open_stream(source)
-            return ArrowFile(reader.schema, list(reader))
+            batches = list(reader)
+            return ArrowFile(reader.schema, len(batches), batches.__getitem__)
 
     def _schema(self):
         opened = self._open(0)
@@ -443,13 +485,13 @@ class Table:
             if found.names != self.schema.names or found.types != self.schema.types:
                 raise Unfit(f"{self.files[place]} has other columns than {self.files[0]}")
             groups = (
-                opened.num_row_groups if hasattr(opened, "num_row_groups") else len(opened.batches)
+                opened.num_row_groups if hasattr(opened, "num_row_groups") else opened.num_batches
             )
             for group in range(groups):
                 rows = (
                     opened.metadata.row_group(group).num_rows
                     if hasattr(opened, "metadata")
-                    else len(opened.batches[group])
+                    else opened.batch(group).num_rows
                 )
                 blocks.append([place, group])
                 counts.append(rows)
@@ -495,7 +537,9 @@ class Table:
         ):
             return {"name": field.name, "kind": "bytes"}
         if self._is_number(kind):
-            return {"name": field.name, "kind": "fixed", "element": element_of(kind), "shape": []}
+            as_class = field.name == self.target and self.element == "int64"
+            element = "int64" if as_class else element_of(kind)
+            return {"name": field.name, "kind": "fixed", "element": element, "shape": []}
         if types.is_fixed_size_list(kind) and self._is_number(kind.value_type):
             return {
                 "name": field.name,
@@ -519,10 +563,12 @@ class Table:
         if hasattr(opened, "read_row_group"):
             table = opened.read_row_group(group)
         else:
-            table = self.pyarrow.Table.from_batches([opened.batches[group]])
+            table = self.pyarrow.Table.from_batches([opened.batch(group)])
+        if table.num_rows == 0:
+            return {"rows": 0}, []
         where = f"{self.files[place]}, block {group}"
         buffers = self._matrix(table, where) if self.is_matrix else self._each(table, where)
-        return {"rows": table.num_rows}, buffers if table.num_rows else []
+        return {"rows": table.num_rows}, buffers
 
     def _numbers(self, table, name, element, where):
         column = table.column(name).combine_chunks()
@@ -530,20 +576,23 @@ class Table:
         if column.null_count and not (self.allow_nan and is_float and name != self.target):
             raise Unfit(f"column `{name}` has {column.null_count} missing values: {where}")
         array = column.to_numpy(zero_copy_only=False)
-        array = (
-            numpy.asarray(array, dtype=numpy.dtype(element))
-            if self._casts(array, element)
-            else None
-        )
+        # What is too large becomes infinite, which is asked about below.
+        with numpy.errstate(over="ignore", invalid="ignore"):
+            array = (
+                numpy.asarray(array, dtype=numpy.dtype(element))
+                if self._casts(array, element)
+                else None
+            )
         if array is None:
             raise Unfit(f"column `{name}` cannot be kept as {element} without loss: {where}")
-        if (
-            is_float
-            and not (self.allow_nan and name != self.target)
-            and not numpy.isfinite(array).all()
-        ):
-            row = int(numpy.argmin(numpy.isfinite(array)))
-            raise Unfit(f"column `{name}` is not a finite number in row {row}: {where}")
+        if is_float:
+            may_miss = self.allow_nan and name != self.target
+            fine = ~numpy.isinf(array) if may_miss else numpy.isfinite(array)
+            if not fine.all():
+                row = int(numpy.argmin(fine))
+                raise Unfit(
+                    f"column `{name}` is not a finite {element} number in row {row}: {where}"
+                )
         return array
 
     def _casts(self, array, element):
@@ -572,7 +621,9 @@ class Table:
                 buffers.append(memoryview(array).cast("B"))
                 continue
             values = table.column(name).to_pylist()
-            if any(value is None for value in values):
+            if any(value is None for value in values) or (
+                column["kind"] != "bytes" and any(None in value for value in values)
+            ):
                 raise Unfit(f"column `{name}` has missing values: {where}")
             if column["kind"] == "bytes":
                 values = [
@@ -594,11 +645,12 @@ def element_of(kind):
 
 
 class ArrowFile:
-    """The record batches of an Arrow file or stream."""
+    """The record batches of an Arrow file or stream; those of a file are read, and unpacked, when they are asked for."""
 
-    def __init__(self, schema, batches):
+    def __init__(self, schema, num_batches, batch):
         self.schema = schema
-        self.batches = batches
+        self.num_batches = num_batches
+        self.batch = batch
 
 
 _TASKS = {"dataset": Dataset, "map": Mapped, "table": Table}
@@ -613,7 +665,9 @@ def explained(error):
         where, error = f"{error}: ", error.__cause__
     # Only the user's own frames say anything; this file is text that was given to Python.
     frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != "<string>"
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename != "<string>" and not frame.filename.startswith("<frozen ")
     ]
     lines = [
         f"{frame.filename}:{frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-3:]
@@ -622,11 +676,26 @@ def explained(error):
     return {"error": f"{where}{type(error).__name__}: {text}".rstrip(": "), "traceback": lines}
 
 
+def end_with_laptime():
+    """Has the system kill this process when laptime is killed, whatever the user's code does then."""
+    set_parent_death_signal = 1
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+    except (ImportError, OSError, AttributeError):
+        # A worker without work then ends as soon as it asks for some.
+        pass
+
+
 def main():
     # Ctrl-C is for laptime, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_laptime()
     channel = Channel()
-    task = json.loads(sys.argv[1])
+    if (first := channel.receive()) is None:
+        return
+    task, _ = first
     try:
         try:
             global numpy

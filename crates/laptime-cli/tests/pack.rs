@@ -94,6 +94,76 @@ fn what_is_there_is_replaced_only_when_asked() {
 }
 
 #[test]
+fn only_a_pack_is_ever_replaced_and_a_slash_after_its_name_changes_nothing() {
+    let folder = folder_with(&[("train.csv", CSV.as_bytes()), ("photos/cat/1.jpg", JPEG)]);
+    for target in ["photos", "photos/", ".", "train.csv", "photos/cat/.."] {
+        let refused = run(folder.path(), &format!("pack train.csv --force -o {target}"));
+        assert_eq!(refused.code, Some(2), "{target}: {}", refused.err);
+        assert!(refused.err.contains("something that is no pack"), "{}", refused.err);
+    }
+    assert_eq!(names(folder.path()), ["photos", "train.csv"]);
+    assert_eq!(fs::read(folder.path().join("photos/cat/1.jpg")).unwrap(), JPEG);
+    for _ in 0..2 {
+        assert_eq!(run(folder.path(), "pack train.csv --force -o train.pack/").code, Some(0));
+        assert_eq!(Pack::open(folder.path().join("train.pack")).unwrap().rows(), 3);
+        assert_eq!(names(folder.path()), ["photos", "train.csv", "train.pack"]);
+    }
+}
+
+#[test]
+fn options_that_say_nothing_about_verifying_are_refused() {
+    let folder = folder_with(&[("train.csv", CSV.as_bytes())]);
+    assert_eq!(run(folder.path(), "pack train.csv").code, Some(0));
+    for option in [
+        "--decode",
+        "--target a",
+        "--target-type int64",
+        "--allow-nan",
+        "--map a.py:b",
+        "--threads 2",
+        "--force",
+    ] {
+        assert_eq!(
+            run(folder.path(), &format!("pack --verify train.pack {option}")).code,
+            Some(2),
+            "{option}"
+        );
+    }
+}
+
+#[test]
+fn more_shards_than_may_be_open_at_once_are_packed() {
+    let shard = |row: usize| {
+        let (name, body) = (format!("{row:04}.cls"), row.to_string());
+        let mut header = vec![0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", body.len()).as_bytes());
+        header[156] = b'0';
+        header[148..156].fill(b' ');
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        header.extend(body.as_bytes());
+        header.resize(1024, 0);
+        header
+    };
+    let folder = folder_with(&[]);
+    for row in 0..100 {
+        fs::write(folder.path().join(format!("s-{row:03}.tar")), shard(row)).unwrap();
+    }
+    let mut command = laptime(folder.path(), "");
+    let program = command.get_program().to_owned();
+    command = std::process::Command::new("sh");
+    command
+        .current_dir(folder.path())
+        .arg("-c")
+        .arg("ulimit -n 32; exec \"$0\" pack s-*.tar -o s.pack")
+        .arg(program);
+    let ended = said(command.output().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert_eq!(Pack::open(folder.path().join("s.pack")).unwrap().rows(), 100);
+}
+
+#[test]
 fn arrays_images_and_shards_are_packed_with_their_labels() {
     let npy = |code: &str, shape: &str, data: &[u8]| {
         let header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': {shape}, }}\n");

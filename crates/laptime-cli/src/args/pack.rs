@@ -35,25 +35,31 @@ pub(crate) struct PackArgs {
     #[arg(long)]
     pub(crate) verify: bool,
     /// Target column of a table, by its name or its number counted from 1 [default: the last]
-    #[arg(long, value_name = "COLUMN", help_heading = "Tables")]
+    #[arg(long, value_name = "COLUMN", conflicts_with = "verify", help_heading = "Tables")]
     target: Option<String>,
     /// Type of the target
-    #[arg(long, value_name = "TYPE", default_value = "float32", help_heading = "Tables")]
+    #[arg(
+        long,
+        value_name = "TYPE",
+        default_value = "float32",
+        conflicts_with = "verify",
+        help_heading = "Tables"
+    )]
     target_type: TargetChoice,
     /// Keep missing features as NaN
-    #[arg(long, help_heading = "Tables")]
+    #[arg(long, conflicts_with = "verify", help_heading = "Tables")]
     allow_nan: bool,
     /// Decode images once, instead of at every epoch
-    #[arg(long, help_heading = "Images")]
+    #[arg(long, conflicts_with = "verify", help_heading = "Images")]
     decode: bool,
     /// Side of decoded images in pixels: the shorter side is resized to it, the rest cropped [default: 224]
     #[arg(long, value_name = "PIXELS", value_parser = parse_side, requires = "decode", help_heading = "Images")]
     size: Option<u32>,
     /// Apply a function to chunks of rows: one array a column in, arrays out
-    #[arg(long, value_name = "FILE.py:FUNCTION", value_parser = parse_function, help_heading = "Python")]
+    #[arg(long, value_name = "FILE.py:FUNCTION", value_parser = parse_function, conflicts_with = "verify", help_heading = "Python")]
     map: Option<String>,
     /// Threads that read, or Python processes [default: one a CPU]
-    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    #[arg(long, value_name = "N", value_parser = parse_threads, conflicts_with = "verify")]
     pub(crate) threads: Option<u32>,
     /// Print one JSON document (laptime.pack/1)
     #[arg(long, help_heading = "Output")]

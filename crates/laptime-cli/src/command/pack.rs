@@ -3,8 +3,10 @@
 mod progress;
 mod target;
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use laptime_data::pack::{Opened, PackWatch, PythonCommand, SourceError, open_source, write_pack};
@@ -15,29 +17,43 @@ use crate::Ending;
 use crate::args::PackArgs;
 use crate::failure::Failure;
 use crate::packed::{PackedColumn, PackedDocument, VerifiedDocument};
-use crate::screen::Screen;
+use crate::screen::{self, Screen};
 use crate::text::{packed_text, verified_text};
 
 use progress::Progress;
-use target::{default_target, partial_of};
+use target::{default_target, is_pack, partial_of, tidy};
 
 /// Bytes of a part where rows cost Python's time: an interrupted pack loses no more than this.
 const COSTLY_PART_BYTES: u64 = 64 << 20;
 
+/// What a shell reports for a command that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// What Ctrl-C and whoever shows progress know of the work.
+#[derive(Debug, Default)]
+struct Work {
+    watch: Arc<PackWatch>,
+    /// Whether a pack is being written, so that there is something to keep.
+    writing: AtomicBool,
+}
+
 pub(crate) fn run(args: &PackArgs, screen: &Screen) -> Result<Ending, Failure> {
-    let watch = Arc::new(PackWatch::default());
-    stop_on_request(&watch);
+    let work = Arc::new(Work::default());
+    stop_on_request(&work);
     if args.verify {
-        return verify(args, &watch, screen);
+        return verify(args, &work.watch, screen);
     }
-    let target = args.output.clone().unwrap_or_else(|| default_target(&args.sources));
-    let packed = pack(args, &target, &watch, screen);
-    let packed = match packed {
+    let target = tidy(&args.output.clone().unwrap_or_else(|| default_target(&args.sources)));
+    // Asked before a long look at the source; the writer asks again.
+    if target.symlink_metadata().is_ok() && !(args.force && is_pack(&target)) {
+        return Err(occupied(args, &target));
+    }
+    let packed = match pack(args, &target, &work, screen) {
         Err(SourceError::Stopped) => {
             screen.note(&stopped_text(&target));
             return Ok(Ending::Interrupted);
         }
-        packed => packed.map_err(|error| explain(args, &target, &error))?,
+        packed => packed.map_err(|error| explain(args, &target, &error, &work))?,
     };
     match args.json {
         true => screen.show_json(&packed)?,
@@ -46,16 +62,7 @@ pub(crate) fn run(args: &PackArgs, screen: &Screen) -> Result<Ending, Failure> {
     Ok(Ending::Done)
 }
 
-fn pack(
-    args: &PackArgs,
-    target: &Path,
-    watch: &Arc<PackWatch>,
-    screen: &Screen,
-) -> Result<PackedDocument, SourceError> {
-    // Asked before a long look at the source; the writer asks again.
-    if !args.force && target.symlink_metadata().is_ok() {
-        return Err(PackError::Exists { path: target.to_owned() }.into());
-    }
+fn pack(args: &PackArgs, target: &Path, work: &Work, screen: &Screen) -> Result<PackedDocument, SourceError> {
     let began = Instant::now();
     let Opened { source, provenance, format, costly } =
         open_source(&args.sources, &args.options(PythonCommand { program: python() }))?;
@@ -64,11 +71,12 @@ fn pack(
         options.part_bytes = COSTLY_PART_BYTES;
     }
     let source_bytes = provenance.source_bytes;
+    work.writing.store(true, Ordering::Release);
     let writer = PackWriter::create(target, source.schema().clone(), provenance, options)?;
     let resumed_rows = writer.resumed_rows();
-    let progress = Progress::follow(watch, "packing", args.quiet, screen);
+    let progress = Progress::follow(&work.watch, "packing", args.quiet, screen);
     let threads = args.threads.map_or_else(all_cpus, |threads| threads as usize);
-    let summary = write_pack(&*source, writer, threads, watch)?;
+    let summary = write_pack(&*source, writer, threads, &work.watch)?;
     drop(progress);
     Ok(PackedDocument {
         schema: PackedDocument::SCHEMA,
@@ -98,14 +106,21 @@ fn shown_sources(sources: &[PathBuf]) -> String {
     }
 }
 
-fn explain(args: &PackArgs, target: &Path, error: &SourceError) -> Failure {
+/// There is something where the pack would be: a pack is replaced when that is asked for, anything else never.
+fn occupied(args: &PackArgs, target: &Path) -> Failure {
+    let (what, hint) = match is_pack(target) {
+        true => ("something", "--force replaces it; -o NAME.pack writes another one"),
+        false => ("something that is no pack", "-o NAME.pack writes the pack under another name"),
+    };
+    Failure::usage(format!("could not pack {}", shown_sources(&args.sources)))
+        .because(format!("there is already {what} at {}", target.display()))
+        .hint(hint)
+}
+
+fn explain(args: &PackArgs, target: &Path, error: &SourceError, work: &Work) -> Failure {
     let asked = format!("could not pack {}", shown_sources(&args.sources));
     let failure = match error {
-        SourceError::Write(PackError::Exists { .. }) => {
-            return Failure::usage(asked)
-                .because(format!("there is already something at {}", target.display()))
-                .hint("--force replaces it; -o NAME.pack writes another one");
-        }
+        SourceError::Write(PackError::Exists { .. }) => return occupied(args, target),
         SourceError::Python { problem, traceback } => {
             traceback.iter().fold(Failure::new(asked).because(problem.clone()), |failure, line| {
                 failure.because(line.clone())
@@ -113,11 +128,23 @@ fn explain(args: &PackArgs, target: &Path, error: &SourceError) -> Failure {
         }
         error => Failure::new(asked).caused_by(error),
     };
-    let failure = match error.hint() {
+    let hint = match error {
+        // What it says of finished parts is true only where there are some.
+        SourceError::Write(PackError::Io { source, .. })
+            if source.kind() == io::ErrorKind::StorageFull && partial_of(target).is_none() =>
+        {
+            Some("free some space and pack again".to_owned())
+        }
+        error => error.hint(),
+    };
+    let failure = match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
     };
-    match partial_of(target) {
+    // Parts of another attempt are none of this one's.
+    let is_ours =
+        work.writing.load(Ordering::Acquire) && !matches!(error, SourceError::Write(PackError::Busy { .. }));
+    match partial_of(target).filter(|_| is_ours) {
         Some(partial) => failure
             .kept(format!("finished parts in {}; the same command goes on with them", partial.display())),
         None => failure,
@@ -152,10 +179,8 @@ fn verify(args: &PackArgs, watch: &Arc<PackWatch>, screen: &Screen) -> Result<En
         }
     };
     let progress = Progress::follow(watch, "verifying", args.quiet, screen);
-    let checked = Pack::open(path).and_then(|pack| {
-        // What is checked cannot be stopped half-way, so Ctrl-C ends the program at the second time.
-        pack.verify(&mut |done, all| watch.set_done(done, all)).map(|()| pack)
-    });
+    let checked = Pack::open(path)
+        .and_then(|pack| pack.verify(&mut |done, all| watch.set_done(done, all)).map(|()| pack));
     drop(progress);
     let seconds = began.elapsed().as_secs_f64();
     let damage = checked.as_ref().err().map(ToString::to_string);
@@ -181,14 +206,18 @@ fn verify(args: &PackArgs, watch: &Arc<PackWatch>, screen: &Screen) -> Result<En
     Ok(Ending::Done)
 }
 
-/// The first Ctrl-C ends the packing and keeps what is finished; a second ends the program at once.
-fn stop_on_request(watch: &Arc<PackWatch>) {
-    let watch = Arc::clone(watch);
+/// The first Ctrl-C ends the packing and keeps what is finished. It ends the program at once where nothing is written:
+/// while a source is opened, which may take a Python dataset long, and while a pack is verified; and so does a second.
+#[expect(clippy::exit, reason = "a second Ctrl-C waits for nobody")]
+fn stop_on_request(work: &Arc<Work>) {
+    let work = Arc::clone(work);
     // Where no handler can be installed, Ctrl-C ends the program.
     let _ = ctrlc::set_handler(move || {
-        if watch.stopped() {
-            std::process::abort();
+        if work.watch.stopped() || !work.writing.load(Ordering::Acquire) {
+            let clear = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+            screen::note(&format!("{clear}stopped at once"));
+            std::process::exit(INTERRUPTED);
         }
-        watch.stop();
+        work.watch.stop();
     });
 }

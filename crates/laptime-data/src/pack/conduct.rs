@@ -35,7 +35,9 @@ pub fn write_pack(
     watch.set_rows(writer.resumed_rows());
     let first = rows.skip_known(source);
     let mut hand = Hand { rows, writer, watch, block: first };
-    let threads = threads.clamp(1, source.most_threads());
+    // A thread without a block would still start what it reads with, such as a Python.
+    let most = source.most_threads().min(source.blocks().unwrap_or(usize::MAX)).max(1);
+    let threads = threads.clamp(1, most);
     loop {
         match hand.write_from_here(source, threads) {
             Err(SourceError::CutAgain) => source.cut_again(hand.block)?,

@@ -48,6 +48,7 @@ pub struct TableOptions {
 pub(super) struct CsvSource {
     file: DataFile,
     schema: PackSchema,
+    has_header: bool,
     columns: usize,
     target: usize,
     options: TableOptions,
@@ -79,8 +80,10 @@ impl CsvSource {
         let target = target_of(&file, &head, options.target.as_deref())?;
         let cuts = RwLock::new(Cuts { places: cuts_of_lines(&file, head.start)?, quoted: usize::MAX });
         file.check_unchanged()?;
-        let (schema, columns) = (schema_of(&head, target, options.target_type), head.columns);
-        Ok(Self { file, schema, columns, target, options: options.clone(), cuts })
+        let schema = schema_of(&head, target, options.target_type);
+        let Head { names, columns, .. } = head;
+        let has_header = names.is_some();
+        Ok(Self { file, schema, has_header, columns, target, options: options.clone(), cuts })
     }
 
     /// Where a block begins and ends, and whether quotes were minded.
@@ -171,8 +174,8 @@ impl CsvSource {
             return Err(bad(Problem::MissingLabel));
         }
         if self.is_class(column) {
-            let class = std::str::from_utf8(cell.trim_ascii()).ok().and_then(|text| text.parse::<i64>().ok());
-            rows.targets.extend(class.ok_or_else(|| bad(Problem::NotAnInteger))?.to_le_bytes());
+            let class = class_of(cell).ok_or_else(|| bad(Problem::NotAnInteger))?;
+            rows.targets.extend(class.to_le_bytes());
             return Ok(());
         }
         let may_miss = self.options.allow_nan && !is_target;
@@ -231,6 +234,11 @@ impl PackSource for CsvSource {
 
     fn reader(&self) -> Result<Box<dyn BlockReader + '_>, SourceError> {
         Ok(Box::new(CsvReader { source: self, text: Vec::new() }))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let remark = "no header was found, so that the first line is a sample";
+        if self.has_header { Vec::new() } else { vec![remark.to_owned()] }
     }
 
     /// Blocks before this one have no quotes, so that it begins with a record, wherever the next ones do.
@@ -308,6 +316,15 @@ enum Problem {
     NotFinite,
     MissingLabel,
     NotAnInteger,
+}
+
+/// The whole number in a cell; one that had missing values beside it is often written as `3.0`.
+fn class_of(cell: &[u8]) -> Option<i64> {
+    // Quotes after a space are part of a cell.
+    let is_around = |letter: char| letter == '"' || letter.is_ascii_whitespace();
+    let text = std::str::from_utf8(cell).ok()?.trim_matches(is_around);
+    let whole = text.split_once('.').filter(|(_, zeros)| zeros.bytes().all(|byte| byte == b'0'));
+    whole.map_or(text, |(whole, _)| whole).parse().ok()
 }
 
 fn is_end(byte: Option<&u8>) -> bool {
@@ -540,6 +557,8 @@ mod tests {
         let classes = TableOptions { target_type: TargetType::Int64, ..TableOptions::default() };
         let (_, bytes) = packed(b"1,-9007199254740993\n2,4\n", &classes).unwrap();
         assert_eq!(bytes, [(-9_007_199_254_740_993_i64).to_le_bytes(), 4_i64.to_le_bytes()].concat());
+        let (_, bytes) = packed(b"a,b\n1,3.0\n2, \"4\"\n", &classes).unwrap();
+        assert_eq!(bytes, [3_i64.to_le_bytes(), 4_i64.to_le_bytes()].concat());
         assert_eq!(refused("a,b\n1,2.5\n", &classes), "line 2, column 2: `2.5` is not a whole number");
     }
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use laptime_load::LoadError;
@@ -14,9 +15,6 @@ use super::source::{BLOCK_BYTES, BlockReader, PackSource};
 
 /// Endings that name an image.
 const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
-
-/// Folders below a class; deeper is a circle of links.
-const MOST_DEPTH: usize = 32;
 
 /// Other files that are named in a remark.
 const MOST_NAMED: usize = 3;
@@ -132,9 +130,10 @@ pub(super) struct ImageSource {
     /// The first file of each block, and after them their number.
     starts: Vec<usize>,
     others: Others,
+    without_images: Others,
 }
 
-/// Files that are no images.
+/// What is left out, and the first names of it.
 #[derive(Debug, Default)]
 struct Others {
     count: usize,
@@ -155,8 +154,11 @@ impl ImageSource {
             let kind = ColumnKind::Fixed { element: Element::I64, shape: Vec::new() };
             columns.push(Column { feature_names: classes, ..Column::new("label", kind) });
         }
-        let starts = block_starts(found.files.iter().map(|file| file.bytes));
-        Ok(Self { schema: PackSchema { columns }, form, files: found.files, starts, others: found.others })
+        // A block holds what images become: decoded, a small file may be a hundred times as large.
+        let least = columns[0].kind.row_bytes().unwrap_or(0) as u64;
+        let starts = block_starts(found.files.iter().map(|file| file.bytes.max(least)));
+        let Found { files, others, without_images, .. } = found;
+        Ok(Self { schema: PackSchema { columns }, form, files, starts, others, without_images })
     }
 }
 
@@ -178,21 +180,28 @@ pub(super) fn block_starts(sizes: impl Iterator<Item = u64>) -> Vec<usize> {
 #[derive(Default)]
 struct Found {
     files: Vec<ImageFile>,
+    /// Files that are no images.
     others: Others,
+    /// Folders beside classes that have no image, so that they are none and later classes count on without them.
+    without_images: Others,
+    inside: Inside,
 }
 
 impl Found {
     /// Looks at the folders of classes; without any image in one, at the files of the folder itself.
     fn classes(&mut self, folder: &Path) -> Result<Vec<String>, SourceError> {
         let entries = sorted(folder)?;
+        self.inside.enter(folder)?;
         let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
             entries.into_iter().partition(|path| path.is_dir());
         let mut classes = Vec::new();
         for class in &folders {
             let before = self.files.len();
-            self.walk(class, Some(classes.len()), 0)?;
+            self.walk(class, Some(classes.len()))?;
             if self.files.len() > before {
                 classes.push(class.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            } else {
+                self.without_images.add(class);
             }
         }
         let with_classes = !classes.is_empty();
@@ -213,16 +222,18 @@ impl Found {
         Ok(classes)
     }
 
-    fn walk(&mut self, folder: &Path, class: Option<usize>, depth: usize) -> Result<(), SourceError> {
+    fn walk(&mut self, folder: &Path, class: Option<usize>) -> Result<(), SourceError> {
+        self.inside.enter(folder)?;
         for path in sorted(folder)? {
-            if path.is_dir() && depth < MOST_DEPTH {
-                self.walk(&path, class, depth + 1)?;
+            if path.is_dir() {
+                self.walk(&path, class)?;
             } else if is_image_name(&path) {
                 self.add(path, class)?;
             } else {
                 self.others.add(&path);
             }
         }
+        self.inside.leave();
         Ok(())
     }
 
@@ -233,6 +244,27 @@ impl Found {
         }
         self.files.push(ImageFile { path, bytes: metadata.len(), class });
         Ok(())
+    }
+}
+
+/// The folders that one is in: a link back to one of them would give its images again and again.
+#[derive(Debug, Default)]
+pub(super) struct Inside(Vec<(u64, u64)>);
+
+impl Inside {
+    pub(super) fn enter(&mut self, folder: &Path) -> Result<(), SourceError> {
+        let metadata = fs::metadata(folder).map_err(|source| unreadable(folder, source))?;
+        let identity = (metadata.dev(), metadata.ino());
+        if self.0.contains(&identity) {
+            let hint = "remove the link, and pack again";
+            return Err(SourceError::unfit_file("a folder is linked into itself", folder, hint));
+        }
+        self.0.push(identity);
+        Ok(())
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.0.pop();
     }
 }
 
@@ -249,24 +281,40 @@ impl Others {
             self.first.push(shown(Path::new(path.file_name().unwrap_or_default())));
         }
     }
+
+    /// Says what was left out, one or several of what is named.
+    fn remark(&self, [one, several]: [&str; 2]) -> Option<String> {
+        let Self { count, first } = self;
+        let more = if *count > first.len() { ", …" } else { "" };
+        let things = if *count == 1 { one } else { several };
+        (*count > 0).then(|| format!("{count} {things} left out: {}{more}", first.join(", ")))
+    }
 }
 
 fn unreadable(path: &Path, source: io::Error) -> SourceError {
     LoadError::Unreadable { file: path.to_owned(), source }.into()
 }
 
-/// What is in a folder, by name; what begins with a dot is not meant for anybody.
-fn sorted(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
+/// What is in a folder, by name. What begins with a dot is not meant for anybody, and a pack beside its own source is
+/// none of it.
+pub(super) fn sorted(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
     let entries = fs::read_dir(folder).map_err(|source| unreadable(folder, source))?;
     let mut paths = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|source| unreadable(folder, source))?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            paths.push(entry.path());
+        let (name, path) = (entry.file_name(), entry.path());
+        if !name.as_encoded_bytes().starts_with(b".") && !is_pack(&path) {
+            paths.push(path);
         }
     }
     paths.sort();
     Ok(paths)
+}
+
+/// Whether it is a pack, or one that is not finished.
+fn is_pack(path: &Path) -> bool {
+    let name = path.as_os_str().as_encoded_bytes();
+    name.ends_with(b".pack.partial") || (name.ends_with(b".pack") && path.join("_manifest.json").is_file())
 }
 
 fn is_image_name(path: &Path) -> bool {
@@ -297,11 +345,12 @@ impl PackSource for ImageSource {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let Others { count, first } = &self.others;
-        let more = if *count > first.len() { ", …" } else { "" };
-        let files = if *count == 1 { "file that is no image was" } else { "files that are no images were" };
-        let remark = format!("{count} {files} left out: {}{more}", first.join(", "));
-        if *count > 0 { vec![remark] } else { Vec::new() }
+        let files = self.others.remark(["file that is no image was", "files that are no images were"]);
+        let folders =
+            ["folder without images is no class and was", "folders without images are no classes and were"];
+        // Without classes nobody takes a folder for one.
+        let folders = self.without_images.remark(folders).filter(|_| self.schema.columns.len() > 1);
+        files.into_iter().chain(folders).collect()
     }
 }
 
@@ -328,5 +377,55 @@ impl BlockReader for ImageReader<'_> {
             columns.push(ColumnData::Fixed(labels.iter().flat_map(|label| label.to_le_bytes()).collect()));
         }
         Ok(Some(RowBlock { rows: end - start, columns }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    const JPEG: &[u8] = b"\xff\xd8\xff\xe0 pixels";
+
+    fn folder_of(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for name in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, JPEG).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_folder_that_is_linked_into_itself_is_refused() {
+        let folder = folder_of(&["cat/1.jpg"]);
+        symlink("..", folder.path().join("cat/loop")).unwrap();
+        let error = ImageSource::open(folder.path(), Box::new(Encoded)).err().unwrap().to_string();
+        assert!(error.starts_with("a folder is linked into itself: "), "{error}");
+    }
+
+    #[test]
+    fn a_folder_without_images_is_said_to_be_no_class() {
+        let folder = folder_of(&["cat/1.jpg", "fox/2.jpg"]);
+        fs::create_dir(folder.path().join("dog")).unwrap();
+        let source = ImageSource::open(folder.path(), Box::new(Encoded)).unwrap();
+        assert_eq!(source.schema.columns[1].feature_names, ["cat", "fox"]);
+        assert_eq!(source.remarks(), ["1 folder without images is no class and was left out: dog"]);
+    }
+
+    #[test]
+    fn a_pack_among_its_own_images_is_none_of_them() {
+        let folder = folder_of(&["1.jpg", "data.pack.partial/part-00000.arrow", "data.pack/_manifest.json"]);
+        let source = ImageSource::open(folder.path(), Box::new(Encoded)).unwrap();
+        assert_eq!((source.files.len(), source.remarks()), (1, Vec::new()));
+    }
+
+    #[test]
+    fn a_block_of_decoded_images_takes_no_more_memory_than_one_of_large_files() {
+        let folder = folder_of(&["1.jpg", "2.jpg", "3.jpg", "4.jpg", "5.jpg"]);
+        let decoded = Decoded::new(1024).unwrap();
+        let source = ImageSource::open(folder.path(), Box::new(decoded)).unwrap();
+        assert_eq!(source.starts, [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -10,7 +10,7 @@ use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use super::error::{SourceError, shown};
 use super::npy::{MAX_HEADER_BYTES, RowForm, block_range, header_of, rows_of};
 use super::source::{BLOCK_BYTES, BlockReader, PackSource};
-use super::zip::{ZipEntry, zip_entries};
+use super::zip::{ZipEntry, checksum, zip_entries};
 
 /// Where the elements of an array are.
 #[derive(Debug)]
@@ -104,11 +104,29 @@ fn open_array(file: &DataFile, path: &Path, entry: &ZipEntry) -> Result<(u64, Pa
             "write it again with numpy.savez",
         ));
     }
+    let sum = if entry.deflated { checksum(0, &packed) } else { stored_checksum(file, entry)? };
+    if sum != entry.checksum {
+        let hint = "copy the archive again, or write it again with numpy.savez";
+        return Err(SourceError::unfit_file("the array is damaged: its checksum is wrong", &within, hint));
+    }
     let elements = match entry.deflated {
         true => Elements::Unpacked(Arc::new(packed), start),
         false => Elements::Stored(entry.start + start as u64),
     };
     Ok((rows, PackedArray { elements, row }))
+}
+
+/// The checksum of what is in the archive as it is. Read once more than needed, because blocks are read in any order.
+fn stored_checksum(file: &DataFile, entry: &ZipEntry) -> Result<u32, SourceError> {
+    let mut bytes = vec![0; entry.packed_bytes.min(BLOCK_BYTES) as usize];
+    let (mut at, mut sum) = (0, 0);
+    while at < entry.packed_bytes {
+        let bytes = &mut bytes[..(entry.packed_bytes - at).min(BLOCK_BYTES) as usize];
+        file.read_at(bytes, entry.start + at)?;
+        sum = checksum(sum, bytes);
+        at += bytes.len() as u64;
+    }
+    Ok(sum)
 }
 
 fn unpacked(packed: &[u8], entry: &ZipEntry, within: &Path) -> Result<Vec<u8>, SourceError> {
@@ -173,7 +191,9 @@ mod tests {
             let method = if *deflated { 8_u16 } else { 0 };
             let sizes = [packed.len() as u32, body.len() as u32].map(u32::to_le_bytes).concat();
             let lengths = [name.len() as u16, 0].map(u16::to_le_bytes).concat();
-            let common = [&[20, 0, 0, 0][..], &method.to_le_bytes(), &[0; 8], &sizes, &lengths].concat();
+            let sum = checksum(0, body).to_le_bytes();
+            let common =
+                [&[20, 0, 0, 0][..], &method.to_le_bytes(), &[0; 4], &sum, &sizes, &lengths].concat();
             directory.extend(
                 [
                     b"PK\x01\x02\x14\0",
@@ -238,6 +258,19 @@ mod tests {
         let (x, y) = (npy(1, "|u1", "(3,)", &[1, 2, 3]), npy(1, "|u1", "(2,)", &[1, 2]));
         let error = read(&archive(&[("x.npy", x, false), ("y.npy", y, false)])).unwrap_err().to_string();
         assert!(error.starts_with("the array `y` has 2 rows, the first one 3: "), "{error}");
+    }
+
+    #[test]
+    fn an_array_with_another_checksum_is_refused_stored_or_compressed() {
+        for (deflated, place) in [(false, b"\x05\0\x06"), (true, b"PK\x01")] {
+            let x = npy(1, ">i2", "(3, 2)", &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6]);
+            let mut bytes = archive(&[("x.npy", x, deflated)]);
+            // A number that is stored, or of what is compressed the checksum itself.
+            let at = bytes.windows(3).position(|window| window == place).unwrap();
+            bytes[if deflated { at + 16 } else { at }] ^= 1;
+            let error = read(&bytes).unwrap_err().to_string();
+            assert!(error.starts_with("the array is damaged: its checksum is wrong"), "{error}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Which source a path is, and what is known of where it comes from.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use laptime_load::pack::Provenance;
 
 use super::csv::{CsvSource, TableOptions, TargetType};
 use super::error::{SourceError, shown};
-use super::images::{Decoded, Encoded, ImageForm, ImageSource, modified_ns};
+use super::images::{Decoded, Encoded, ImageForm, ImageSource, Inside, modified_ns, sorted};
 use super::npy::{NpySource, target_beside};
 use super::npz::NpzSource;
 use super::python::{MappedSource, PythonCommand, PythonSource, Task};
@@ -84,13 +85,15 @@ pub fn open_source(paths: &[PathBuf], options: &OpenOptions) -> Result<Opened, S
         }
     }
     check_options(form, options)?;
+    // Looked at first: what changes while the source is opened must not pass for what was opened.
+    let provenance = provenance(form, paths, options);
     let source = open_form(form, first, paths, options)?;
     let source = match &options.map {
         Some(spec) => Box::new(MappedSource::open(source, spec, &options.python)?),
         None => source,
     };
     let costly = form == Form::Python || options.map.is_some();
-    Ok(Opened { source, provenance: provenance(form, paths, options), format: form.name(), costly })
+    Ok(Opened { source, provenance, format: form.name(), costly })
 }
 
 /// Refuses options that say nothing about this source, instead of passing over them.
@@ -125,7 +128,7 @@ fn open_form(
             Box::new(PythonSource::open(&options.python, Task::table(files, &options.table))?)
         }
         Form::HuggingFace => {
-            let files = arrow_files(first).iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            let files = one_split(first)?.iter().map(|path| path.to_string_lossy().into_owned()).collect();
             Box::new(PythonSource::open(&options.python, Task::table(files, &options.table))?)
         }
         Form::Python => {
@@ -151,6 +154,10 @@ fn form_of(path: &Path) -> Result<Form, SourceError> {
         _ => LoadError::Unreadable { file: path.to_owned(), source },
     })?;
     if metadata.is_dir() {
+        if path.join("dataset_dict.json").is_file() {
+            let hint = format!("name one of them, such as {}", shown(&path.join("train")));
+            return Err(SourceError::unfit_file("it has several splits", path, hint));
+        }
         return Ok(if arrow_files(path).is_empty() { Form::Images } else { Form::HuggingFace });
     }
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
@@ -175,12 +182,54 @@ fn form_of(path: &Path) -> Result<Form, SourceError> {
 
 /// The Arrow files of a dataset that Hugging Face saved; of a pack there are none, and none of anything else.
 fn arrow_files(folder: &Path) -> Vec<PathBuf> {
+    if let Some(files) = listed_files(folder) {
+        return files;
+    }
     let is_dataset = ["state.json", "dataset_info.json"].iter().any(|name| folder.join(name).is_file());
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_arrow = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "arrow");
-    let mut files: Vec<PathBuf> = entries.filter(|path| is_dataset && is_arrow(path)).collect();
+    // What its `map` and `filter` keep for the next time lies beside, and has the rows again.
+    let is_kept =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"cache-"));
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| is_dataset && is_arrow(path) && !is_kept(path)).collect();
     files.sort();
     files
+}
+
+/// The files that a saved dataset says it has, in its order.
+fn listed_files(folder: &Path) -> Option<Vec<PathBuf>> {
+    let state: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("state.json")).ok()?).ok()?;
+    let names = state.get("_data_files")?.as_array()?.iter();
+    // Whatever it says, they are in this folder.
+    let files: Option<Vec<PathBuf>> = names
+        .map(|file| Path::new(file.get("filename")?.as_str()?).file_name().map(|name| folder.join(name)))
+        .collect();
+    files.filter(|files| !files.is_empty())
+}
+
+/// The files of a dataset that is all of one split: in the cache of Hugging Face those to train and to test with lie side
+/// by side.
+fn one_split(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
+    let files = arrow_files(folder);
+    let splits: BTreeSet<String> = files.iter().map(|file| split_of(file)).collect();
+    if splits.len() > 1 && listed_files(folder).is_none() {
+        let first = splits.first().map_or("", String::as_str);
+        let hint =
+            format!("name the files of one of them: laptime pack {}*.arrow", shown(&folder.join(first)));
+        return Err(SourceError::unfit_file("it has several splits", folder, hint));
+    }
+    Ok(files)
+}
+
+/// The name of a file without its number among others: `glue-train-00000-of-00003.arrow` is of `glue-train`.
+fn split_of(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = stem.rsplit_once("-of-").filter(|(_, all)| is_number(all));
+    let before =
+        numbered.and_then(|(before, _)| before.rsplit_once('-')).filter(|(_, number)| is_number(number));
+    before.map_or(stem.as_str(), |(name, _)| name).to_owned()
 }
 
 /// Where the rows come from: what makes an interrupted pack one of the same source.
@@ -188,14 +237,16 @@ fn provenance(form: Form, paths: &[PathBuf], options: &OpenOptions) -> Provenanc
     let source = paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let map = options.map.as_deref().map(script_of);
     let files = paths.iter().flat_map(|path| match form {
-        Form::Images | Form::HuggingFace => files_below(path, 0),
+        Form::Images => all_below(path),
+        Form::HuggingFace => arrow_files(path),
         Form::Python => vec![script_of(&path.to_string_lossy())],
         Form::Npy => std::iter::once(path.clone()).chain(target_beside(path)).collect(),
         _ => vec![path.clone()],
     });
     let (mut source_bytes, mut newest) = (0, None);
     for metadata in files.chain(map).filter_map(|path| fs::metadata(path).ok()) {
-        source_bytes += metadata.len();
+        // A folder counts by when a name in it changed last: a file that is moved stays as it is, and gets another label.
+        source_bytes += if metadata.is_dir() { 0 } else { metadata.len() };
         newest = newest.max(modified_ns(&metadata));
     }
     Provenance {
@@ -211,11 +262,21 @@ fn script_of(spec: &str) -> PathBuf {
     PathBuf::from(spec.rsplit_once(':').map_or(spec, |(file, _)| file))
 }
 
-fn files_below(folder: &Path, depth: usize) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let below =
-        |path: PathBuf| if path.is_dir() && depth < 32 { files_below(&path, depth + 1) } else { vec![path] };
-    entries.flat_map(below).collect()
+/// A folder and what is below it, as far as it can be looked at.
+fn all_below(folder: &Path) -> Vec<PathBuf> {
+    fn add(folder: &Path, inside: &mut Inside, all: &mut Vec<PathBuf>) {
+        if inside.enter(folder).is_err() {
+            return;
+        }
+        all.push(folder.to_owned());
+        for path in sorted(folder).unwrap_or_default() {
+            if path.is_dir() { add(&path, inside, all) } else { all.push(path) }
+        }
+        inside.leave();
+    }
+    let mut all = Vec::new();
+    add(folder, &mut Inside::default(), &mut all);
+    all
 }
 
 fn how(form: Form, options: &OpenOptions) -> String {
@@ -226,4 +287,38 @@ fn how(form: Form, options: &OpenOptions) -> String {
     words.extend(options.decode.map(|side| format!("decoded to {side} x {side}")));
     words.extend(options.map.as_ref().map(|map| format!("mapped by {map}")));
     words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_gets_another_label_makes_another_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for class in ["cat", "dog"] {
+            fs::create_dir(path(class)).unwrap();
+            fs::write(path(class).join("1.jpg"), b"\xff\xd8\xff").unwrap();
+        }
+        let stamp = || provenance(Form::Images, &[folder.path().to_owned()], &OpenOptions::default());
+        let before = stamp();
+        assert_eq!((before.source_bytes, &stamp()), (6, &before));
+        // So long after, that the clock of the file system shows it.
+        while stamp() == before {
+            fs::rename(path("cat/1.jpg"), path("dog/2.jpg")).unwrap();
+            fs::rename(path("dog/2.jpg"), path("cat/1.jpg")).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_split_of_a_file_is_its_name_without_its_number() {
+        for (file, split) in [
+            ("glue-train.arrow", "glue-train"),
+            ("glue-train-00000-of-00003.arrow", "glue-train"),
+            ("one-of-a-kind.arrow", "one-of-a-kind"),
+        ] {
+            assert_eq!(split_of(Path::new(file)), split);
+        }
+    }
 }

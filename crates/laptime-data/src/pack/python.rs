@@ -104,7 +104,7 @@ pub(super) struct PythonSource {
 impl PythonSource {
     pub(super) fn open(python: &PythonCommand, mut task: Task) -> Result<Self, SourceError> {
         let workers = Workers::new(python)?;
-        let mut first = workers.start(&task)?;
+        let mut first = workers.start_on(&task)?;
         let (found, _): (Found, _) = first.receive()?;
         let schema = schema_of(&found.columns)?;
         let cut = match (found.counts, found.block_rows) {
@@ -145,11 +145,7 @@ impl PackSource for PythonSource {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let worker = match first {
             Some(worker) => worker,
-            None => {
-                let mut worker = self.workers.start(&self.task)?;
-                worker.receive::<serde::de::IgnoredAny>()?;
-                worker
-            }
+            None => self.workers.start(&self.task)?,
         };
         Ok(Box::new(PythonReader { source: self, worker }))
     }

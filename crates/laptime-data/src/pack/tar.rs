@@ -1,12 +1,14 @@
 //! Tar shards as WebDataset writes them: files that share a name up to the first dot are one sample.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use laptime_load::pack::{Column, ColumnData, ColumnKind, Element, PackSchema, RowBlock};
 use laptime_load::{DataFile, shown_text};
 
 use super::error::{SourceError, shown};
-use super::images::{ImageForm, block_starts, empty_column, push_bytes};
+use super::images::{ImageForm, block_starts, empty_column, modified_ns, push_bytes};
 use super::source::{BlockReader, PackSource};
 
 /// A header, and what everything is padded to.
@@ -21,6 +23,14 @@ struct Member {
     name: Vec<u8>,
     start: u64,
     bytes: u64,
+}
+
+/// What an archive has.
+#[derive(Debug, Default)]
+struct Members {
+    files: Vec<Member>,
+    /// Links to other files, whose bytes are elsewhere.
+    links: u64,
 }
 
 /// Reads at a place of an archive; a trait, so that tests need no file.
@@ -49,8 +59,8 @@ struct Extra {
 }
 
 /// The regular files of an archive, in order; `Err` says what is wrong with it.
-fn members(archive: &impl Archive) -> Result<Result<Vec<Member>, &'static str>, SourceError> {
-    let (mut found, mut at, mut extra) = (Vec::new(), 0, Extra::default());
+fn members(archive: &impl Archive) -> Result<Result<Members, &'static str>, SourceError> {
+    let (mut found, mut at, mut extra) = (Members::default(), 0, Extra::default());
     while at < archive.bytes() {
         if archive.bytes() - at < RECORD {
             return Ok(Err("it is cut off in a header"));
@@ -72,11 +82,15 @@ fn members(archive: &impl Archive) -> Result<Result<Vec<Member>, &'static str>, 
             b'L' | b'x' if bytes > MAX_NAME_BYTES => return Ok(Err("a name is longer than any path")),
             b'L' => extra.name = Some(until_zero(&archive.take(start, bytes as usize)?).to_vec()),
             b'x' => read_pax(&archive.take(start, bytes as usize)?, &mut extra),
-            b'0' | 0 => {
+            // The last is a file that wishes to lie in one piece.
+            b'0' | 0 | b'7' => {
                 let name = extra.name.take().unwrap_or_else(|| name_of(&header));
-                found.push(Member { name, start, bytes });
+                found.files.push(Member { name, start, bytes });
             }
-            _ => extra.name = None,
+            _ => {
+                extra.name = None;
+                found.links += u64::from(matches!(kind, b'1' | b'2'));
+            }
         }
         // No overflow: what was added is within the file, or its padding.
         at = start + bytes.next_multiple_of(RECORD);
@@ -177,10 +191,42 @@ struct Sample {
     places: Vec<(u64, u64)>,
 }
 
+/// An archive that is opened when it is read: of a thousand shards not all can be open at once.
+#[derive(Debug)]
+struct Shard {
+    path: PathBuf,
+    bytes: u64,
+    modified_ns: Option<i64>,
+}
+
+impl Shard {
+    /// Looks at an archive, and lists what is in it.
+    fn index(path: &Path) -> Result<(Self, Members), SourceError> {
+        let file = DataFile::open(path)?;
+        let shard = Self { path: path.to_owned(), bytes: file.bytes(), modified_ns: modified_at(path) };
+        let hint = "copy or write the archive again, with tar or WebDataset";
+        let members = members(&file)?.map_err(|problem| SourceError::unfit_file(problem, path, hint))?;
+        file.check_unchanged()?;
+        Ok((shard, members))
+    }
+
+    /// Opens it again, if it is still the same.
+    fn open(&self) -> Result<DataFile, SourceError> {
+        let file = DataFile::open(&self.path)?;
+        let same = file.bytes() == self.bytes && modified_at(&self.path) == self.modified_ns;
+        if same { Ok(file) } else { Err(file.changed().into()) }
+    }
+}
+
+fn modified_at(path: &Path) -> Option<i64> {
+    fs::metadata(path).ok().as_ref().and_then(modified_ns)
+}
+
 /// Shards of samples with the same columns.
 pub(super) struct TarSource {
-    shards: Vec<DataFile>,
+    shards: Vec<Shard>,
     samples: Vec<Sample>,
+    links: u64,
     starts: Vec<usize>,
     parts: Vec<Part>,
     schema: PackSchema,
@@ -190,19 +236,12 @@ pub(super) struct TarSource {
 impl TarSource {
     pub(super) fn open(paths: &[PathBuf], form: Box<dyn ImageForm>) -> Result<Self, SourceError> {
         let mut index = Index::default();
-        let mut shards = Vec::new();
+        let (mut shards, mut links) = (Vec::new(), 0);
         for path in paths {
-            let shard = DataFile::open(path)?;
-            let damaged = |problem| {
-                SourceError::unfit_file(
-                    problem,
-                    path,
-                    "copy or write the archive again, with tar or WebDataset",
-                )
-            };
-            let members = members(&shard)?.map_err(damaged)?;
-            index.add_shard(shards.len(), path, &members)?;
+            let (shard, members) = Shard::index(path)?;
+            index.add_shard(shards.len(), path, &members.files)?;
             shards.push(shard);
+            links += members.links;
         }
         let Some(first) = paths.first().filter(|_| !index.samples.is_empty()) else {
             let hint = "a sample is files with the same name, such as 0001.jpg and 0001.cls";
@@ -212,18 +251,24 @@ impl TarSource {
         if index.columns.is_empty() {
             return Err(SourceError::unfit_file("there are no samples", first, "name an archive of samples"));
         }
-        let starts = block_starts(
-            index.samples.iter().map(|sample| sample.places.iter().map(|(_, bytes)| bytes).sum()),
-        );
         let schema = PackSchema {
             columns: index.columns.iter().map(|(name, part)| column(name, *part, &*form)).collect(),
         };
+        // Decoded, a small image may be a hundred times as large.
+        let least: usize = schema.columns.iter().filter_map(|column| column.kind.row_bytes()).sum();
+        let stored = |sample: &Sample| sample.places.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        let starts = block_starts(index.samples.iter().map(|sample| stored(sample).max(least as u64)));
         let parts = index.columns.iter().map(|(_, part)| *part).collect();
-        Ok(Self { shards, samples: index.samples, starts, parts, schema, form })
+        Ok(Self { shards, samples: index.samples, links, starts, parts, schema, form })
     }
 
-    fn add(&self, sample: &Sample, columns: &mut [ColumnData], raw: &mut Vec<u8>) -> Result<(), SourceError> {
-        let shard = &self.shards[sample.shard];
+    fn add(
+        &self,
+        sample: &Sample,
+        shard: &DataFile,
+        columns: &mut [ColumnData],
+        raw: &mut Vec<u8>,
+    ) -> Result<(), SourceError> {
         for ((&(start, bytes), part), column) in sample.places.iter().zip(&self.parts).zip(columns) {
             raw.resize(bytes as usize, 0);
             shard.read_at(raw, start)?;
@@ -287,6 +332,13 @@ impl Index {
         if self.samples.is_empty() {
             self.columns = files.iter().map(|(ending, _)| (column_name(ending), part_of(ending))).collect();
             self.columns.sort_by_key(|(_, part)| *part == Part::Label);
+            let mut names = BTreeSet::new();
+            if let Some((twice, _)) = self.columns.iter().find(|(name, _)| !names.insert(name)) {
+                let problem =
+                    format!("the sample `{}` has two files for the column {twice}", shown_text(key));
+                let hint = "give one of them a name of more parts, such as 0001.mask.png beside 0001.jpg";
+                return Err(SourceError::unfit_file(problem, path, hint));
+            }
         }
         let place_of = |(name, _): &(String, Part)| {
             let found = files.iter().find(|(ending, _)| column_name(ending) == *name);
@@ -330,12 +382,26 @@ impl PackSource for TarSource {
     }
 
     fn reader(&self) -> Result<Box<dyn BlockReader + '_>, SourceError> {
-        Ok(Box::new(TarReader { source: self, raw: Vec::new() }))
+        Ok(Box::new(TarReader { source: self, opened: None, raw: Vec::new() }))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        match self.links {
+            0 => Vec::new(),
+            1 => vec!["1 link was left out, as WebDataset does: its file is not in the archive".to_owned()],
+            links => {
+                vec![format!(
+                    "{links} links were left out, as WebDataset does: their files are not in the archive"
+                )]
+            }
+        }
     }
 }
 
 struct TarReader<'a> {
     source: &'a TarSource,
+    /// The shard that was read last.
+    opened: Option<(usize, DataFile)>,
     raw: Vec<u8>,
 }
 
@@ -345,10 +411,19 @@ impl BlockReader for TarReader<'_> {
         let Some(&[start, end]) = source.starts.get(block..block + 2) else { return Ok(None) };
         let mut columns: Vec<ColumnData> =
             source.schema.columns.iter().map(|column| empty_column(&column.kind)).collect();
-        for sample in &source.samples[start..end] {
-            source.add(sample, &mut columns, &mut self.raw)?;
+        for samples in source.samples[start..end].chunk_by(|one, other| one.shard == other.shard) {
+            let shard = samples[0].shard;
+            let file = match self.opened.take() {
+                Some((opened, file)) if opened == shard => file,
+                _ => source.shards[shard].open()?,
+            };
+            let mut add = |sample| source.add(sample, &file, &mut columns, &mut self.raw);
+            let added = samples.iter().try_for_each(&mut add);
+            // Asked before a complaint about a sample is passed on: of a file that changed, that one misleads.
+            file.check_unchanged()?;
+            added?;
+            self.opened = Some((shard, file));
         }
-        source.shards.iter().try_for_each(DataFile::check_unchanged)?;
         Ok(Some(RowBlock { rows: end - start, columns }))
     }
 }
@@ -393,7 +468,7 @@ mod tests {
     }
 
     fn named(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>, &'static str> {
-        let members = members(&archive).unwrap()?;
+        let members = members(&archive).unwrap()?.files;
         let body =
             |member: &Member| archive[member.start as usize..(member.start + member.bytes) as usize].to_vec();
         Ok(members
@@ -424,6 +499,26 @@ mod tests {
         let mut damaged = whole;
         damaged[3] ^= 1;
         assert_eq!(named(&damaged), Err("a header is damaged"));
+    }
+
+    #[test]
+    fn two_images_of_a_sample_need_names_that_differ() {
+        let member = |name: &str| Member { name: name.into(), start: 0, bytes: 0 };
+        let add = |names: [&str; 2]| {
+            let mut index = Index::default();
+            index.add_shard(0, Path::new("a.tar"), &names.map(member)).map(|()| index.columns)
+        };
+        let error = add(["1.jpg", "1.png"]).unwrap_err().to_string();
+        assert_eq!(error, "the sample `1` has two files for the column image: a.tar");
+        assert_eq!(add(["1.jpg", "1.mask.png"]).unwrap()[1], ("mask.png".to_owned(), Part::Bytes));
+    }
+
+    #[test]
+    fn links_are_no_samples_and_are_counted() {
+        let archive =
+            [entry(b'0', "1.cls", b"3"), entry(b'1', "2.cls", b""), entry(b'2', "3.cls", b"")].concat();
+        let found = members(&archive.as_slice()).unwrap().unwrap();
+        assert_eq!((found.files.len(), found.links), (1, 2));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) struct ZipEntry {
     pub(super) start: u64,
     pub(super) packed_bytes: u64,
     pub(super) unpacked_bytes: u64,
+    /// The checksum of the file, unpacked.
+    pub(super) checksum: u32,
 }
 
 type Parsed<T> = Result<T, &'static str>;
@@ -102,6 +104,7 @@ fn entries_of(mut text: &[u8], count: u64) -> Parsed<Vec<ZipEntry>> {
                 8 => true,
                 _ => return Err("it is compressed in another way than NumPy does"),
             },
+            checksum: number::<4>(text, 16)? as u32,
             packed_bytes: number::<4>(text, 20)?,
             unpacked_bytes: number::<4>(text, 24)?,
             start: number::<4>(text, 42)?,
@@ -157,4 +160,63 @@ fn find_start(file: &DataFile, entry: &mut ZipEntry) -> Result<Parsed<()>, Sourc
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Parsed<u64> {
     let field = bytes.get(at..at + N).ok_or("its directory is cut off")?;
     Ok(field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// What every byte at a distance from the end changes in a checksum, for eight distances.
+static CHECKSUM_TABLES: [[u32; 256]; 8] = checksum_tables();
+
+const fn checksum_tables() -> [[u32; 256]; 8] {
+    // The polynomial of ZIP, Ethernet and PNG.
+    const POLYNOMIAL: u32 = 0xedb8_8320;
+    let mut tables = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut sum, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            sum = if sum & 1 == 1 { sum >> 1 ^ POLYNOMIAL } else { sum >> 1 };
+            bit += 1;
+        }
+        tables[0][byte] = sum;
+        byte += 1;
+    }
+    let mut distance = 1;
+    while distance < 8 {
+        let mut byte = 0;
+        while byte < 256 {
+            let before: u32 = tables[distance - 1][byte];
+            tables[distance][byte] = before >> 8 ^ tables[0][(before & 0xff) as usize];
+            byte += 1;
+        }
+        distance += 1;
+    }
+    tables
+}
+
+/// The CRC-32 of bytes that follow those of an earlier checksum, which is 0 at first.
+pub(super) fn checksum(before: u32, bytes: &[u8]) -> u32 {
+    let table = |distance: usize, byte: u32| CHECKSUM_TABLES[distance][(byte & 0xff) as usize];
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let mut sum = !before;
+    for &[a, b, c, d, e, f, g, h] in eights {
+        let first = u32::from_le_bytes([a, b, c, d]) ^ sum;
+        let second = u32::from_le_bytes([e, f, g, h]);
+        sum = table(7, first) ^ table(6, first >> 8) ^ table(5, first >> 16) ^ table(4, first >> 24);
+        sum ^= table(3, second) ^ table(2, second >> 8) ^ table(1, second >> 16) ^ table(0, second >> 24);
+    }
+    !rest.iter().fold(sum, |sum, byte| sum >> 8 ^ table(0, sum ^ u32::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_those_of_zip_however_the_bytes_come() {
+        assert_eq!(checksum(0, b"123456789"), 0xcbf4_3926);
+        let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let whole = checksum(0, &bytes);
+        for cut in [0, 1, 7, 8, 9, 999] {
+            assert_eq!(checksum(checksum(0, &bytes[..cut]), &bytes[cut..]), whole);
+        }
+    }
 }

@@ -21,6 +21,16 @@ pub(super) fn default_target(sources: &[PathBuf]) -> PathBuf {
     first.with_file_name(format!("{name}.pack"))
 }
 
+/// The path without a slash at its end, which would make what is written beside it lie within it.
+pub(super) fn tidy(target: &Path) -> PathBuf {
+    target.components().collect()
+}
+
+/// Whether there is a pack; anything else is never replaced.
+pub(super) fn is_pack(target: &Path) -> bool {
+    target.join("_manifest.json").is_file()
+}
+
 /// Where finished parts of a pack are that has no name yet, if any are.
 pub(super) fn partial_of(target: &Path) -> Option<PathBuf> {
     let mut name = OsString::from(target);

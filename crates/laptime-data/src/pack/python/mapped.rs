@@ -44,8 +44,7 @@ impl MappedSource {
         let workers = Workers::new(python)?;
         let mut task = Task::map(spec, inner.schema());
         let mut worker = workers.start(&task)?;
-        worker.receive::<serde::de::IgnoredAny>()?;
-        let block = inner.reader()?.read(0)?.ok_or_else(|| {
+        let block = first_block(&*inner)?.ok_or_else(|| {
             SourceError::unfit(
                 "there are no rows to apply a function to",
                 "check that whatever writes the file has finished",
@@ -56,6 +55,18 @@ impl MappedSource {
         let first = split(&schema, answer.rows, &bytes)?;
         task.columns = Some(answer.columns);
         Ok(Self { inner, workers, task, schema, first: Mutex::new(Some((worker, first))) })
+    }
+}
+
+/// The first block, however it has to be cut.
+fn first_block(inner: &dyn PackSource) -> Result<Option<RowBlock>, SourceError> {
+    let read = || inner.reader()?.read(0);
+    match read() {
+        Err(SourceError::CutAgain) => {
+            inner.cut_again(0)?;
+            read()
+        }
+        read => read,
     }
 }
 
@@ -119,17 +130,19 @@ impl PackSource for MappedSource {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (worker, done) = match first {
             Some((worker, block)) => (worker, Some(block)),
-            None => {
-                let mut worker = self.workers.start(&self.task)?;
-                worker.receive::<serde::de::IgnoredAny>()?;
-                (worker, None)
-            }
+            None => (self.workers.start(&self.task)?, None),
         };
         Ok(Box::new(MappedReader { inner: self.inner.reader()?, source: self, worker, done }))
     }
 
     fn most_threads(&self) -> usize {
         self.inner.most_threads()
+    }
+
+    /// The workers ended when the first attempt did; more are started when they are asked for.
+    fn cut_again(&self, block: usize) -> Result<(), SourceError> {
+        self.workers.open_again();
+        self.inner.cut_again(block)
     }
 
     fn cancel(&self) {

@@ -2,11 +2,15 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use laptime_load::shown_text;
-use serde::de::DeserializeOwned;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use super::{PythonCommand, Task};
@@ -15,11 +19,49 @@ use crate::pack::error::SourceError;
 /// Given to Python as text, so that no package has to be installed for it.
 const PROGRAM: &str = include_str!("../../../../../python/laptime/_pack.py");
 
+/// How long a process may take to end after it closed its pipe.
+const LONGEST_END: Duration = Duration::from_secs(1);
+
 /// The workers of a source.
 #[derive(Debug)]
 pub(super) struct Workers {
     program: OsString,
-    children: Mutex<Vec<Arc<Mutex<Child>>>>,
+    running: Mutex<Running>,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    groups: Vec<Arc<Mutex<Group>>>,
+    /// Whether no more may be started: one that starts while all are ended would be waited for.
+    ended: bool,
+}
+
+/// A Python process and whatever it started: a pool of a dataset's own would hold the pipes open, and outlive it.
+#[derive(Debug)]
+struct Group {
+    child: Child,
+    over: bool,
+}
+
+impl Group {
+    /// Ends all of it, whatever it does.
+    fn end(&mut self) {
+        // Once: afterwards something else may have its number. Fails where all have ended by themselves.
+        if !std::mem::replace(&mut self.over, true) {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+
+    /// How the process ended that has closed its pipe.
+    fn ended(&mut self) -> io::Result<ExitStatus> {
+        let limit = Instant::now() + LONGEST_END;
+        while self.child.try_wait()?.is_none() && Instant::now() < limit {
+            thread::sleep(LONGEST_END / 100);
+        }
+        self.end();
+        self.child.wait()
+    }
 }
 
 impl Workers {
@@ -27,13 +69,24 @@ impl Workers {
         let program = python.program.clone().ok_or_else(|| {
             SourceError::unfit("there is no Python in PATH", "install Python, or name it in LAPTIME_PYTHON")
         })?;
-        Ok(Self { program, children: Mutex::new(Vec::new()) })
+        Ok(Self { program, running: Mutex::new(Running::default()) })
     }
 
+    /// Starts a worker that has its task and is ready for requests.
     pub(super) fn start(&self, task: &Task) -> Result<Worker, SourceError> {
-        let task = serde_json::to_string(task).map_err(|error| broken(&io::Error::other(error)))?;
+        let mut worker = self.start_on(task)?;
+        worker.receive::<IgnoredAny>()?;
+        Ok(worker)
+    }
+
+    /// Starts a worker, whose first answer is about its task.
+    pub(super) fn start_on(&self, task: &Task) -> Result<Worker, SourceError> {
+        let mut running = locked(&self.running);
+        if running.ended {
+            return Err(SourceError::Stopped);
+        }
         let mut command = Command::new(&self.program);
-        command.args(["-c", PROGRAM, &task]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(["-c", PROGRAM]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(|error| {
             let program = shown_text(self.program.as_encoded_bytes());
             SourceError::unfit(format!("cannot start {program}: {error}"), "name a Python in LAPTIME_PYTHON")
@@ -41,17 +94,24 @@ impl Workers {
         let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(broken(&io::ErrorKind::BrokenPipe.into()));
         };
-        let child = Arc::new(Mutex::new(child));
-        locked(&self.children).push(Arc::clone(&child));
-        Ok(Worker { child, requests, answers })
+        let group = Arc::new(Mutex::new(Group { child, over: false }));
+        running.groups.push(Arc::clone(&group));
+        drop(running);
+        let mut worker = Worker { group, requests, answers };
+        worker.send(task, &[])?;
+        Ok(worker)
     }
 
-    /// Ends all of them, whatever they do.
+    /// Ends all of them, whatever they do, and starts no more.
     pub(super) fn end(&self) {
-        for child in locked(&self.children).drain(..) {
-            // Fails for one that has ended.
-            let _ = locked(&child).kill();
-        }
+        let mut running = locked(&self.running);
+        running.ended = true;
+        running.groups.drain(..).for_each(|group| locked(&group).end());
+    }
+
+    /// Workers may be started again.
+    pub(super) fn open_again(&self) {
+        locked(&self.running).ended = false;
     }
 }
 
@@ -67,7 +127,7 @@ fn broken(error: &io::Error) -> SourceError {
 /// One Python process.
 #[derive(Debug)]
 pub(super) struct Worker {
-    child: Arc<Mutex<Child>>,
+    group: Arc<Mutex<Group>>,
     requests: ChildStdin,
     answers: ChildStdout,
 }
@@ -131,7 +191,7 @@ impl Worker {
 
     fn ended(&self) -> SourceError {
         let how =
-            locked(&self.child).wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+            locked(&self.group).ended().map_or_else(|error| error.to_string(), |status| status.to_string());
         let hint = "look above for what it printed; pack again with --threads 1 where memory is short";
         SourceError::unfit(format!("a Python worker ended on its own: {how}"), hint)
     }
@@ -139,9 +199,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let mut child = locked(&self.child);
         // It only waits for requests, or is not wanted any more; its code has nothing to finish.
-        let _ = child.kill();
-        let _ = child.wait();
+        locked(&self.group).end();
     }
 }
