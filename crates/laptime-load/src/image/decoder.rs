@@ -73,14 +73,34 @@ impl Picture {
             Self::Png(header) => built_in::decode_png(encoded, header, between, pixels)?,
             Self::Jpeg(header) => {
                 let encoded = if rows < height { header.cut(encoded, rows, between) } else { encoded };
-                match chosen(decoder, header, turbo)? {
-                    Some(turbo) => turbo.decode(encoded, (rows, width), pixels)?,
-                    None => built_in::decode_jpeg(encoded, (rows, width), pixels)?,
-                }
+                let mut turbo = chosen(decoder, header, turbo)?;
+                wholly(pixels, 3 * width, |pixels| match &mut turbo {
+                    Some(turbo) => turbo.decode(encoded, (rows, width), pixels),
+                    None => built_in::decode_jpeg(encoded, (rows, width), pixels),
+                })?;
             }
         }
         Ok(pixels)
     }
+}
+
+/// Fills all of the pixels: both decoders put up with damage that ends an image early, and say nothing of it. The rest
+/// would then be of the image before, another one in every run; it becomes black.
+fn wholly(
+    pixels: &mut [u8],
+    row_bytes: usize,
+    mut decode: impl FnMut(&mut [u8]) -> Result<(), ImageError>,
+) -> Result<(), ImageError> {
+    /// Any byte: should a whole last row be of it, the image is decoded once more than it need be.
+    const UNTOUCHED: u8 = 0x5b;
+    let last = pixels.len() - row_bytes;
+    pixels[last..].fill(UNTOUCHED);
+    decode(pixels)?;
+    if pixels[last..].iter().any(|&byte| byte != UNTOUCHED) {
+        return Ok(());
+    }
+    pixels.fill(0);
+    decode(pixels)
 }
 
 /// libturbojpeg, if it is to decode this image; it is made ready on first use.
