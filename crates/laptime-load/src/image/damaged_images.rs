@@ -232,6 +232,24 @@ fn a_damaged_image_has_no_pixels_of_the_image_before() {
 }
 
 #[test]
+fn an_image_without_tables_is_not_decoded_with_those_of_the_image_before() {
+    // As a frame of Motion JPEG, whose tables are the standard's.
+    let mut image = jpeg((40, 40), STYLES[1]);
+    while let Some(at) = image.windows(2).position(|marker| marker == [0xff, 0xc4]) {
+        let length = usize::from(u16::from_be_bytes([image[at + 2], image[at + 3]]));
+        image.drain(at..at + 2 + length);
+    }
+    for decoder in decoders() {
+        let mut used = Decoding::default();
+        // Progressive images have tables of their own.
+        let before = jpeg((40, 40), STYLES[5]);
+        Picture::read(&before).unwrap().decode(&before, 40, decoder, &mut used).unwrap();
+        let found = Picture::read(&image).unwrap().decode(&image, 40, decoder, &mut used).map(<[u8]>::to_vec);
+        assert_eq!(found, decoded(&image, 40, decoder), "{decoder:?}");
+    }
+}
+
+#[test]
 fn a_header_that_declares_a_huge_image_is_refused() {
     let mut image = jpeg((24, 31), STYLES[0]);
     let frame = image.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();

@@ -67,15 +67,14 @@ impl Picture {
         };
         let bytes = rows * width * 3;
         grow(&mut decoding.pixels, bytes)?;
-        let Decoding { pixels, between, turbo } = decoding;
+        let Decoding { pixels, between } = decoding;
         let pixels = &mut pixels[..bytes];
         match self {
             Self::Png(header) => built_in::decode_png(encoded, header, between, pixels)?,
             Self::Jpeg(header) => {
                 let encoded = if rows < height { header.cut(encoded, rows, between) } else { encoded };
-                let mut turbo = chosen(decoder, header, turbo)?;
-                wholly(pixels, 3 * width, |pixels| match &mut turbo {
-                    Some(turbo) => turbo.decode(encoded, (rows, width), pixels),
+                wholly(pixels, 3 * width, |pixels| match turbo(decoder, header)? {
+                    Some(mut turbo) => turbo.decode(encoded, (rows, width), pixels),
                     None => built_in::decode_jpeg(encoded, (rows, width), pixels),
                 })?;
             }
@@ -103,12 +102,8 @@ fn wholly(
     decode(pixels)
 }
 
-/// libturbojpeg, if it is to decode this image; it is made ready on first use.
-fn chosen<'a>(
-    decoder: Decoder,
-    header: &JpegHeader,
-    turbo: &'a mut Option<TurboJpeg>,
-) -> Result<Option<&'a mut TurboJpeg>, ImageError> {
+/// libturbojpeg, if it is to decode this image.
+fn turbo(decoder: Decoder, header: &JpegHeader) -> Result<Option<TurboJpeg>, ImageError> {
     if decoder == Decoder::Turbo && !turbojpeg::turbo_is_installed() {
         return Err(ImageError::NoTurbo);
     }
@@ -116,12 +111,8 @@ fn chosen<'a>(
     if decoder == Decoder::BuiltIn || header.components == 4 || !turbojpeg::turbo_is_installed() {
         return Ok(None);
     }
-    if turbo.is_none() {
-        *turbo = TurboJpeg::new();
-    }
-    match (turbo, decoder) {
-        (Some(turbo), _) => Ok(Some(turbo)),
+    match (TurboJpeg::new(), decoder) {
         (None, Decoder::Turbo) => Err(ImageError::NoTurbo),
-        (None, _) => Ok(None),
+        (turbo, _) => Ok(turbo),
     }
 }
