@@ -86,6 +86,9 @@ impl LoadedArray {
         }
         let this = slf.get();
         let wants = |flag: c_int| flags & flag == flag;
+        if wants(ffi::PyBUF_F_CONTIGUOUS) && this.array.shape.len() > 1 {
+            return Err(PyBufferError::new_err("the batch lies row by row, not column by column"));
+        }
         let extents = this.extents.as_ptr().cast_mut();
         let dimensions = this.array.shape.len();
         let format = format_of(this.array.element).as_ptr().cast_mut();

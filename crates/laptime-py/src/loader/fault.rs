@@ -7,7 +7,10 @@ use std::io::ErrorKind;
 use laptime_load::loader::LoaderError;
 use laptime_load::pack::PackError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyTimeoutError,
+    PyValueError,
+};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -19,9 +22,18 @@ create_exception!(
 
 /// The exception for what the engine says.
 pub(super) fn exception(error: &LoaderError) -> PyErr {
-    let LoaderError::Pack(pack) = error else { return PyValueError::new_err(error.to_string()) };
-    let text = text(pack);
-    match pack {
+    let text = text(error);
+    match error {
+        LoaderError::Pack(pack) => pack_exception(pack, text),
+        LoaderError::Stuck { .. } => PyTimeoutError::new_err(text),
+        LoaderError::NoMemory { .. } => PyMemoryError::new_err(text),
+        LoaderError::NoThread { .. } | LoaderError::Panicked { .. } => PyRuntimeError::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}
+
+fn pack_exception(error: &PackError, text: String) -> PyErr {
+    match error {
         PackError::NotFound { .. } => PyFileNotFoundError::new_err(text),
         PackError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
             PyPermissionError::new_err(text)
@@ -36,7 +48,7 @@ pub(super) fn exception(error: &LoaderError) -> PyErr {
 }
 
 /// What failed, why, and what to do about it.
-fn text(error: &PackError) -> String {
+fn text(error: &LoaderError) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
