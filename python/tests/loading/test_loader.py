@@ -473,7 +473,7 @@ def test_keras_on_torch_fits_a_model_with_every_row(table: Path) -> None:
         assert len(history.history["loss"]) == 2 and model.rows == 200, model.rows
     """
     command = [sys.executable, "-c", textwrap.dedent(source), str(table)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
 
 
