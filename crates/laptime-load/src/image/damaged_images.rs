@@ -208,7 +208,7 @@ fn no_damaged_image_panics_or_takes_much_memory() {
 #[test]
 fn a_damaged_image_has_no_pixels_of_the_image_before() {
     let images = small_images();
-    let before = vec![png(&vec![200; 40 * 40 * 3], (40, 40), 2), jpeg((40, 40), STYLES[1])];
+    let before = [png(&vec![200; 40 * 40 * 3], (40, 40), 2), jpeg((40, 40), STYLES[1])];
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let mut used = Scratch::new();
     for case in 0..20_000 {

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Engine {
 }
 
 /// Opens a pack.
-pub(super) fn open(py: Python<'_>, path: &Path, options: LoaderOptions) -> PyResult<Loader> {
+pub(super) fn open(py: Python<'_>, path: PathBuf, options: LoaderOptions) -> PyResult<Loader> {
     py.detach(|| unpanicked(|| Loader::open(path, options)))
 }
 

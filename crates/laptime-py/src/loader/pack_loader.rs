@@ -73,7 +73,7 @@ impl PackLoader {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, options: Options<'_>) -> PyResult<Self> {
         let output = Arc::new(Output::named(py, &options.output)?);
-        let loader = open(py, &path, options.engine()?)?;
+        let loader = open(py, path, options.engine()?)?;
         let columns = loader.columns().iter();
         let columns = columns.map(|it| (it.name.clone(), it.element.name(), it.shape.clone())).collect();
         let (rows, batches, pack) = (loader.samples(), loader.batches(), described(loader.pack()));
