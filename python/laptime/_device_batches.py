@@ -5,6 +5,7 @@ The copies run on a stream of their own, from pinned memory that is used in turn
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -13,6 +14,14 @@ from laptime import _native
 
 # One is copied while the other is filled.
 _SLOTS = 2
+
+
+@cache
+def _copy_stream(device: Any) -> Any:
+    """The stream for all copies to a device: memory that was used on one is not given to another, so that a new one
+    for every epoch would take more and more.
+    """
+    return torch.cuda.Stream(device)
 
 
 class Position:
@@ -39,8 +48,9 @@ class _Slot:
         """Starts to copy a batch; gives its arrays on the device, and the event after which they are there."""
         if self._copied is not None:
             self._copied.synchronize()
-        pinned = [self._fill(place, array) for place, array in enumerate(batch)]
+        # Memory is pinned for the device that is the current one, which this makes that of the stream.
         with torch.cuda.stream(stream):
+            pinned = [self._fill(place, array) for place, array in enumerate(batch)]
             copies = tuple(array.to(device, non_blocking=True) for array in pinned)
             self._copied = stream.record_event()
         return copies, self._copied
@@ -60,8 +70,10 @@ class DeviceBatches:
     def __init__(self, loaded: _native.PackBatches, position: Position, device: Any) -> None:
         self.loaded = loaded
         self._position = position
-        self._device = device
-        self._stream = torch.cuda.Stream(device)
+        # The script may make another device its current one later.
+        index = torch.cuda.current_device() if device.index is None else device.index
+        self._device = torch.device("cuda", index)
+        self._stream = _copy_stream(self._device)
         self._slots = [_Slot() for _ in range(_SLOTS)]
         self._turn = 0
         self._ahead: tuple[tuple[Any, ...], Any] | None = None
@@ -71,7 +83,8 @@ class DeviceBatches:
         return self
 
     def __next__(self) -> tuple[Any, ...]:
-        ready = self._ahead or self._start_copy()
+        # A batch that cannot be loaded must not take with it the one before, which is kept until it is handed out.
+        self._ahead = ready = self._ahead or self._start_copy()
         if ready is None:
             self._position.end()
             raise StopIteration

@@ -56,6 +56,8 @@ class PackLoader:
     rows: int
     batches: int
     columns: list[tuple[str, str, list[int | None]]]
+    is_unused: bool
+    pack: str
     def __new__(cls, path: str, options: dict[str, object]) -> PackLoader: ...
     def begin(self, epoch: int, batch: int) -> PackBatches: ...
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 import sys
+from array import array
+from hashlib import blake2b
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -54,11 +56,31 @@ class Rows:
         )
 
 
+class Named:
+    """A pass whose batches are dictionaries."""
+
+    __slots__ = ("_batches", "_names", "loaded")
+
+    def __init__(
+        self, batches: Iterator[tuple[Any, ...]], loaded: object, names: tuple[str, ...]
+    ) -> None:
+        # What is put on record.
+        self.loaded = loaded
+        self._batches = batches
+        self._names = names
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        return dict(zip(self._names, next(self._batches), strict=True))
+
+
 class Loader:
     """The batches of a pack: each `for` over it is one epoch.
 
-    A batch is a tuple with one array for each column, in the order of the pack, or of `columns`. It stays valid, and
-    its own, for as long as anything refers to it.
+    A batch is a tuple with one array for each column, in the order of the pack, or of `columns`; with `as_dict` a
+    dictionary by their names. It stays valid, and its own, for as long as anything refers to it.
     """
 
     def __init__(
@@ -76,6 +98,7 @@ class Loader:
         verify: bool = True,
         subset: Samples | None = None,
         columns: Sequence[str] | None = None,
+        as_dict: bool = False,
         transform: Transform | None = None,
         normalize: Normalize | None = None,
         pad_value: float = 0,
@@ -88,7 +111,7 @@ class Loader:
             raise ValueError("normalize needs a transform, such as laptime.image.resize(224)")
         self._device = _device(device)
         rank, world_size = _place(rank, world_size)
-        options = {
+        options: dict[str, Any] = {
             "batch_size": _whole("batch_size", batch_size, 1),
             "shuffle": _shuffle(shuffle),
             "seed": _whole("seed", seed, 0),
@@ -114,11 +137,23 @@ class Loader:
         self.drop_last = bool(drop_last)
         self.rank = rank
         self.world_size = world_size
+        self.as_dict = bool(as_dict)
         self.columns: tuple[str, ...] = tuple(name for name, _, _ in self._native.columns)
         self.rows: int = self._native.rows
-        # What the order of the rows depends on, besides the epoch.
-        names = ("batch_size", "shuffle", "seed", "drop_last", "rank", "world_size")
-        self._order = {"rows": self.rows} | {name: options[name] for name in names}
+        chosen = _compact(options["subset"])
+        # What the order of the rows depends on, besides the epoch; but not the rank, since one writes the state of all.
+        names = ("batch_size", "shuffle", "seed", "drop_last", "world_size")
+        self._order = {name: options[name] for name in names} | {
+            "subset": _named(chosen),
+            "pack": self._native.pack,
+        }
+        # What another process makes the same loader with.
+        self._given = options | {
+            "shuffle": shuffle,
+            "subset": chosen,
+            "as_dict": self.as_dict,
+            "device": device,
+        }
         # The epoch and the batch that the next pass begins with, and whether one has begun since that was set.
         self._next = (0, 0)
         self._begun = False
@@ -128,17 +163,23 @@ class Loader:
         """The batches of an epoch, for this rank."""
         return self._open().batches
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+    def __iter__(self) -> Iterator[Any]:
         """Begins the next epoch, or goes on where `load_state_dict` said."""
+        return self._begin()
+
+    def _begin(self) -> Iterator[Any]:
+        """The same where the pass is another library's: hooks put those of `__iter__` on record."""
+        self._settle()
         epoch, batch = self._next
         loaded = self._open().begin(epoch, batch)
         self._next, self._begun = (epoch + 1, 0), True
-        if self._device is None:
-            return loaded
-        from laptime._device_batches import DeviceBatches, Position
+        batches: Iterator[tuple[Any, ...]] = loaded
+        if self._device is not None:
+            from laptime._device_batches import DeviceBatches, Position
 
-        self._on_device = Position(epoch, batch)
-        return DeviceBatches(loaded, self._on_device, self._device)
+            self._on_device = Position(epoch, batch)
+            batches = DeviceBatches(loaded, self._on_device, self._device)
+        return Named(batches, loaded, self.columns) if self.as_dict else batches
 
     def __repr__(self) -> str:
         return f"<laptime.Loader {self.path!r}: {self.rows} rows in batches of {self.batch_size}>"
@@ -153,13 +194,14 @@ class Loader:
 
         The epoch that `load_state_dict` has set goes on where it was left.
         """
+        self._settle()
         if epoch != self._next[0] or self._begun:
             self._next = (_whole("epoch", epoch, 0), 0)
         self._begun = False
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is: with this, `load_state_dict` goes on with the batch that comes next."""
-        epoch, batch = self._position() if self._begun else self._next
+        epoch, batch = self._position()
         return {"kind": _STATE, "epoch": epoch, "batch": batch, **self._order}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -178,16 +220,28 @@ class Loader:
         self._begun = False
 
     def as_tf_dataset(self) -> Any:
-        """A `tf.data.Dataset` of the same batches, for Keras' `fit` and TensorFlow's loops; each pass is an epoch."""
+        """A `tf.data.Dataset` of the same batches, for Keras' `fit` and TensorFlow's loops; each pass is an epoch.
+
+        One that `load_state_dict` has set within an epoch gives the rest of it first, and does not know its length.
+        """
         if self.output != "numpy":
             raise ValueError(f'output is "numpy" for TensorFlow, not {self.output!r}')
         import tensorflow as tf
 
+        is_whole = self._next[1] == 0
+
+        def begin() -> Iterator[Any]:
+            if is_whole and self._next[1]:
+                raise ValueError("as_tf_dataset() is called after load_state_dict(), not before it")
+            return self._begin()
+
         arrays = self._open().columns
-        signature = tuple(tf.TensorSpec((None, *shape), dtype) for _, dtype, shape in arrays)
-        batches = tf.data.Dataset.from_generator(self.__iter__, output_signature=signature)
-        counted = batches.apply(tf.data.experimental.assert_cardinality(len(self)))
-        return counted.prefetch(tf.data.AUTOTUNE)
+        specs = [tf.TensorSpec((None, *shape), dtype) for _, dtype, shape in arrays]
+        signature = dict(zip(self.columns, specs, strict=True)) if self.as_dict else tuple(specs)
+        batches = tf.data.Dataset.from_generator(begin, output_signature=signature)
+        if is_whole:
+            batches = batches.apply(tf.data.experimental.assert_cardinality(len(self)))
+        return batches.prefetch(tf.data.AUTOTUNE)
 
     def close(self) -> None:
         """Ends the loader's threads; batches that were handed out stay valid."""
@@ -204,8 +258,20 @@ class Loader:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy, here or in a process that was spawned, opens the pack itself.
+        self._open()
+        return _again, (type(self), self.path, self._given, self._position())
+
+    def _settle(self) -> None:
+        """Takes back a pass that went before its first batch: libraries begin some only to see whether they can."""
+        if self._begun and self._open().is_unused:
+            self._next, self._begun = self._open().position, False
+
     def _position(self) -> tuple[int, int]:
-        """The epoch and the number of the batch that the newest pass gives next."""
+        """The epoch and the number of the batch that come next."""
+        if not self._begun:
+            return self._next
         if self._on_device is not None:
             return self._on_device.epoch, self._on_device.batch
         return self._open().position
@@ -214,6 +280,15 @@ class Loader:
         if self._native is None:
             raise ValueError(f"the loader of {self.path!r} is closed")
         return self._native
+
+
+def _again(
+    kind: type[Loader], path: str, given: dict[str, Any], position: tuple[int, int]
+) -> Loader:
+    """The copy of a loader, which goes on where that was."""
+    loader = kind(path, **given)
+    loader._next = position
+    return loader
 
 
 def _whole(name: str, value: Any, least: int) -> int:
@@ -257,11 +332,25 @@ def _subset(samples: Any) -> tuple[int, int] | list[int] | None:
         raise ValueError(f"subset is a range or a list of samples, not {samples!r:.80}") from None
 
 
+def _compact(subset: tuple[int, int] | list[int] | None) -> range | array[int] | None:
+    """A subset to keep: a list of numbers takes five times the memory."""
+    if subset is None:
+        return None
+    return range(*subset) if isinstance(subset, tuple) else array("Q", subset)
+
+
+def _named(subset: range | array[int] | None) -> str | None:
+    """What tells one subset from another; a list may be long, and is not kept in a state."""
+    if subset is None or isinstance(subset, range):
+        return None if subset is None else f"{subset.start} to {subset.stop}"
+    return f"{len(subset)} listed ({blake2b(subset.tobytes(), digest_size=8).hexdigest()})"
+
+
 def _normalize(value: Any) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
     """The mean and the standard deviation of each channel, from 0 to 1."""
     if value is None:
         return None
-    if value == "imagenet":
+    if isinstance(value, str) and value == "imagenet":
         from laptime.image import IMAGENET
 
         return IMAGENET

@@ -128,15 +128,33 @@ impl Loader {
         let threads = options.threads.unwrap_or_else(|| if cheap { 0 } else { processors() });
         let bytes = options.prefetch_bytes;
         let limits = Limits { threads, bytes, batch_bytes: sample_bytes.saturating_mul(rows), vary };
-        let engine = match threads {
+        let recipe = Arc::new(Recipe::new(pack, columns, &options));
+        Ok(Self::of(recipe, options, layouts, limits, cheap))
+    }
+
+    /// Another loader of the same open pack with the same options, at its first batch: the same samples also when
+    /// another pack has taken the name.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        let (recipe, options) = (Arc::clone(&self.recipe), self.options.clone());
+        Self::of(recipe, options, self.layouts.clone(), self.limits, self.cheap)
+    }
+
+    fn of(
+        recipe: Arc<Recipe>,
+        options: LoaderOptions,
+        layouts: Vec<ColumnLayout>,
+        limits: Limits,
+        cheap: bool,
+    ) -> Self {
+        let engine = match limits.threads {
             0 => Engine::Inline(Box::default()),
             _ => Engine::Threads(None),
         };
         let position = Ticket { seed: options.seed, epoch: 0, batch: 0 };
-        let recipe = Arc::new(Recipe::new(pack, columns, &options));
         let pool = new_pool(&layouts, limits);
         let (quick, at_end, waited) = (!recipe.is_unseen(), false, Stopwatch::default());
-        Ok(Self { recipe, options, layouts, pool, limits, cheap, quick, position, at_end, engine, waited })
+        Self { recipe, options, layouts, pool, limits, cheap, quick, position, at_end, engine, waited }
     }
 
     /// Batches of this rank in an epoch.

@@ -8,7 +8,7 @@ script waits for its results, as `device_wait`.
 
 from __future__ import annotations
 
-from .. import _frameworks, _guard, _training
+from .. import _frameworks, _guard, _own_passes, _training
 from . import functions, waits
 
 
@@ -21,6 +21,7 @@ def attach() -> None:
         ("jax.jit", functions.attach),
         ("jax.Array", waits.attach),
         ("jax.block_until_ready", waits.attach_function),
+        ("laptime.Loader", _own_passes.attach),
     )
 
 

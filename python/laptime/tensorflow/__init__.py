@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from .. import _frameworks, _guard, _training
+from .. import _frameworks, _guard, _own_passes, _training
 from . import checkpoint, data, facts, functions, tape
 
 
@@ -23,6 +23,7 @@ def attach() -> None:
         ("tf.function", functions.attach),
         ("tf.Variable", functions.attach_variables),
         ("tf.train.Checkpoint", checkpoint.attach),
+        ("laptime.Loader", _own_passes.attach),
         *_frameworks.changes_if_asked(__name__),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
 import os
@@ -84,6 +85,15 @@ def test_a_subset_is_a_range_or_a_list(table: Path) -> None:
 def test_columns_are_chosen_by_name(table: Path) -> None:
     (y,) = next(iter(laptime.Loader(table, columns=["y"], output="numpy")))
     assert y.tolist() == list(range(256))
+
+
+def test_a_batch_is_a_dictionary_where_that_is_asked_for(table: Path) -> None:
+    loader = laptime.Loader(table, 64, columns=["y", "x"], as_dict=True, output="numpy")
+    batches = list(loader)
+    assert [list(batch) for batch in batches] == [["y", "x"]] * 16
+    assert flat([batch["y"].tolist() for batch in batches]) == list(range(ROWS))
+    (first, *_) = copy.deepcopy(loader)
+    assert first["x"].shape == (64, 3) and loader.state_dict()["epoch"] == 1
 
 
 def test_batches_stay_valid_and_can_be_written_to(table: Path) -> None:
@@ -192,6 +202,102 @@ def test_a_state_of_another_loader_is_refused(table: Path) -> None:
         laptime.Loader(table, output="numpy").load_state_dict({"epoch": 1})
 
 
+@pytest.mark.parametrize("subset", [range(100, 200), list(range(100)), None])
+def test_a_state_of_another_subset_is_refused(table: Path, subset: Any) -> None:
+    state = laptime.Loader(table, 10, subset=range(100), output="numpy").state_dict()
+    with pytest.raises(ValueError, match="subset='0 to 100'"):
+        laptime.Loader(table, 10, subset=subset, output="numpy").load_state_dict(state)
+    listed = laptime.Loader(table, 2, subset=[5, 3, 7], output="numpy").state_dict()
+    laptime.Loader(table, 2, subset=np.array([5, 3, 7]), output="numpy").load_state_dict(listed)
+    with pytest.raises(ValueError, match="3 listed"):
+        laptime.Loader(table, 2, subset=[3, 5, 7], output="numpy").load_state_dict(listed)
+
+
+def test_a_state_of_another_pack_is_refused(table: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "wide.npz", x=np.zeros((ROWS, 4), np.float32), y=np.arange(ROWS))
+    pack(tmp_path / "wide.npz", "-o", tmp_path / "wide.pack")
+    shutil.copytree(table, tmp_path / "copy.pack")
+    state = laptime.Loader(table, output="numpy").state_dict()
+    laptime.Loader(tmp_path / "copy.pack", output="numpy").load_state_dict(state)
+    with pytest.raises(ValueError, match="pack='1000 samples"):
+        laptime.Loader(tmp_path / "wide.pack", output="numpy").load_state_dict(state)
+
+
+def test_the_state_that_one_rank_has_written_is_that_of_all(table: Path) -> None:
+    def rank(rank: int) -> laptime.Loader:
+        return laptime.Loader(table, 64, True, rank=rank, world_size=2, output="numpy")
+
+    whole, first = rank(1), rank(0)
+    batches = iter(first)
+    next(batches), next(batches)
+    other = rank(1)
+    other.load_state_dict(first.state_dict())
+    assert rows_of(other) == rows_of(whole)[2:]
+
+
+def test_a_pass_that_went_before_its_first_batch_has_not_been(table: Path) -> None:
+    def made() -> laptime.Loader:
+        return laptime.Loader(table, 64, True, 9, output="numpy")
+
+    whole, looked_at = made(), made()
+    # As Lightning does it, to see whether it is iterable.
+    iter(looked_at)
+    iter(looked_at)
+    first, second = rows_of(whole), rows_of(whole)
+    assert rows_of(looked_at) == first
+    # Two passes side by side are two epochs.
+    one, two = iter(made_twice := made()), iter(made_twice)
+    pairs = zip(one, two, strict=True)
+    beside = [(a.tolist(), b.tolist()) for (_, a), (_, b) in pairs]
+    assert beside == list(zip(first, second, strict=True))
+    resumed = made()
+    resumed.load_state_dict(made().state_dict() | {"epoch": 1, "batch": 5})
+    iter(resumed)
+    resumed.set_epoch(1)
+    assert resumed.state_dict()["batch"] == 5
+    iter(resumed)
+    assert rows_of(resumed) == second[5:]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_a_copy_of_a_loader_goes_on_where_it_was(table: Path, copied: Any) -> None:
+    for subset in (None, range(100, 900), [5, 3, 999, 4]):
+        loader = laptime.Loader(
+            table, 3, True, 7, subset=subset, columns=["x", "y"], output="numpy"
+        )
+        batches = iter(loader)
+        next(batches)
+        other = copied(loader)
+        assert [y.tolist() for _, y in other] == [y.tolist() for _, y in batches]
+        assert rows_of(other) == rows_of(loader)
+
+
+def test_every_pass_reads_the_pack_that_was_opened(table: Path, tmp_path: Path) -> None:
+    target = tmp_path / "replaced.pack"
+    shutil.copytree(table, target)
+    loader = laptime.Loader(target, 64, output="numpy", threads=2)
+    outer = iter(loader)
+    next(outer)
+    shutil.move(target, tmp_path / "old.pack")
+    np.savez(tmp_path / "new.npz", x=np.zeros((10, 3), np.float32), y=np.zeros(10, np.int64))
+    pack(tmp_path / "new.npz", "-o", target)
+    # A pass within a pass has an engine of its own, and so has one after it.
+    assert flat(rows_of(loader)) == list(range(ROWS))
+    assert flat(rows_of(outer)) == list(range(64, ROWS))
+    assert flat(rows_of(loader)) == list(range(ROWS))
+    assert laptime.Loader(target, output="numpy").rows == 10
+
+
+def test_a_buffer_is_not_handed_out_column_by_column(table: Path) -> None:
+    array, _ = next(iter(laptime.Loader(table, batch_size=4, output="dlpack")))
+    view = (ctypes.c_ssize_t * 32)()
+    get = ctypes.pythonapi.PyObject_GetBuffer
+    get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+    fortran = 0x0040 | 0x0010 | 0x0008
+    with pytest.raises(BufferError, match="row by row"):
+        get(array, view, fortran)
+
+
 def test_a_training_killed_at_once_goes_on_with_the_same_next_batch(
     table: Path, tmp_path: Path
 ) -> None:
@@ -261,21 +367,21 @@ def test_damage_is_an_error_that_names_the_file_and_the_samples(
 ) -> None:
     from laptime.loader import DamagedPackError
 
-    copy = tmp_path / "copy.pack"
-    shutil.copytree(table, copy)
-    part = copy / "part-00000.arrow"
+    damaged = tmp_path / "copy.pack"
+    shutil.copytree(table, damaged)
+    part = damaged / "part-00000.arrow"
     part.chmod(0o644)
     content = bytearray(part.read_bytes())
     content[content.index(np.float32(-700).tobytes())] ^= 1
     part.write_bytes(content)
     for threads in (0, 2):
         with pytest.raises(DamagedPackError, match=r"samples 0 to 999: .*part-00000.arrow"):
-            list(laptime.Loader(copy, output="numpy", threads=threads))
+            list(laptime.Loader(damaged, output="numpy", threads=threads))
     # Without checks it is as fast and as trusting as others.
-    assert len(list(laptime.Loader(copy, output="numpy", verify=False))) == 4
-    (copy / "_manifest.json").unlink()
+    assert len(list(laptime.Loader(damaged, output="numpy", verify=False))) == 4
+    (damaged / "_manifest.json").unlink()
     with pytest.raises(DamagedPackError, match="no manifest"):
-        laptime.Loader(copy, output="numpy")
+        laptime.Loader(damaged, output="numpy")
     with pytest.raises(FileNotFoundError, match="laptime pack"):
         laptime.Loader(tmp_path / "missing.pack", output="numpy")
 
@@ -345,9 +451,53 @@ def test_keras_fits_a_model_with_every_row_in_every_epoch(table: Path) -> None:
         model.compile("sgd", "mse")
         history = model.fit(dataset, epochs=2, verbose=0)
         assert len(history.history["loss"]) == 2 and loader.state_dict()["epoch"] >= 4
+        # The rest of an epoch, then whole ones.
+        resumed = laptime.Loader(sys.argv[1], 64, subset=range(200))
+        state = resumed.state_dict() | {"batch": 1}
+        early = resumed.as_tf_dataset()
+        resumed.load_state_dict(state)
+        rest = resumed.as_tf_dataset()
+        assert [[int(row) for _, y in rest for row in y] for _ in range(2)] == [
+            list(range(64, 200)), list(range(200))
+        ]
+        resumed.load_state_dict(state)
+        try:
+            list(early)
+        except Exception as error:
+            assert "is called after load_state_dict()" in str(error), error
+        else:
+            raise SystemExit("no error")
     """
     command = [sys.executable, "-c", textwrap.dedent(source), str(table)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_keras_on_torch_fits_a_model_with_every_row(table: Path) -> None:
+    pytest.importorskip("tensorflow")
+    source = """
+        import os, sys
+        os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": "torch"}
+        import keras, laptime
+
+        class Counted(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense, self.rows = keras.layers.Dense(1), 0
+            def call(self, x):
+                return self.dense(x)
+            def train_step(self, data):
+                self.rows += len(data[1])
+                return super().train_step(data)
+
+        loader = laptime.Loader(sys.argv[1], 64, True, subset=range(100), output="numpy")
+        model = Counted()
+        model.compile("sgd", "mse", run_eagerly=True)
+        history = model.fit(loader.as_tf_dataset(), epochs=2, verbose=0)
+        assert len(history.history["loss"]) == 2 and model.rows == 200, model.rows
+    """
+    command = [sys.executable, "-c", textwrap.dedent(source), str(table)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
 
 

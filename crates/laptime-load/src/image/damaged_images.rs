@@ -206,6 +206,50 @@ fn no_damaged_image_panics_or_takes_much_memory() {
 }
 
 #[test]
+fn a_damaged_image_has_no_pixels_of_the_image_before() {
+    let images = small_images();
+    let before = [png(&vec![200; 40 * 40 * 3], (40, 40), 2), jpeg((40, 40), STYLES[1])];
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let mut used = Scratch::new();
+    for case in 0..20_000 {
+        let mut bytes = images[case % images.len()].clone();
+        // Not in the headers, so that most can be read.
+        let place = bytes.len() / 2 + rng.next_u32() as usize % (bytes.len() / 2 - 20);
+        let damage = [[0xff, 0xe0], [0xff, 0xda], [0xff, 0xc4], [rng.next_u32() as u8, 0x5a]][case % 4];
+        bytes[place..place + 2].copy_from_slice(&damage);
+        for decoder in decoders() {
+            let transform = ImageTransform { output: Output::U8, decoder, ..ImageTransform::new((16, 16)) };
+            let read = |scratch: &mut Scratch| {
+                let mut out = vec![0; 16 * 16 * 3];
+                let key = SampleKey { seed: 0, epoch: 0, index: 0 };
+                transform.decode_into(&bytes, key, scratch, &mut out).map(|()| out)
+            };
+            let fresh = read(&mut Scratch::new());
+            reads(&before[case % 2], decoder, &mut used).unwrap();
+            assert_eq!(read(&mut used), fresh, "case {case}, {decoder:?}");
+        }
+    }
+}
+
+#[test]
+fn an_image_without_tables_is_not_decoded_with_those_of_the_image_before() {
+    // As a frame of Motion JPEG, whose tables are the standard's.
+    let mut image = jpeg((40, 40), STYLES[1]);
+    while let Some(at) = image.windows(2).position(|marker| marker == [0xff, 0xc4]) {
+        let length = usize::from(u16::from_be_bytes([image[at + 2], image[at + 3]]));
+        image.drain(at..at + 2 + length);
+    }
+    for decoder in decoders() {
+        let mut used = Decoding::default();
+        // Progressive images have tables of their own.
+        let before = jpeg((40, 40), STYLES[5]);
+        Picture::read(&before).unwrap().decode(&before, 40, decoder, &mut used).unwrap();
+        let found = Picture::read(&image).unwrap().decode(&image, 40, decoder, &mut used).map(<[u8]>::to_vec);
+        assert_eq!(found, decoded(&image, 40, decoder), "{decoder:?}");
+    }
+}
+
+#[test]
 fn a_header_that_declares_a_huge_image_is_refused() {
     let mut image = jpeg((24, 31), STYLES[0]);
     let frame = image.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();

@@ -67,28 +67,43 @@ impl Picture {
         };
         let bytes = rows * width * 3;
         grow(&mut decoding.pixels, bytes)?;
-        let Decoding { pixels, between, turbo } = decoding;
+        let Decoding { pixels, between } = decoding;
         let pixels = &mut pixels[..bytes];
         match self {
             Self::Png(header) => built_in::decode_png(encoded, header, between, pixels)?,
             Self::Jpeg(header) => {
                 let encoded = if rows < height { header.cut(encoded, rows, between) } else { encoded };
-                match chosen(decoder, header, turbo)? {
-                    Some(turbo) => turbo.decode(encoded, (rows, width), pixels)?,
-                    None => built_in::decode_jpeg(encoded, (rows, width), pixels)?,
-                }
+                wholly(pixels, 3 * width, |pixels| match turbo(decoder, header)? {
+                    Some(mut turbo) => turbo.decode(encoded, (rows, width), pixels),
+                    None => built_in::decode_jpeg(encoded, (rows, width), pixels),
+                })?;
             }
         }
         Ok(pixels)
     }
 }
 
-/// libturbojpeg, if it is to decode this image; it is made ready on first use.
-fn chosen<'a>(
-    decoder: Decoder,
-    header: &JpegHeader,
-    turbo: &'a mut Option<TurboJpeg>,
-) -> Result<Option<&'a mut TurboJpeg>, ImageError> {
+/// Fills all of the pixels: both decoders put up with damage that ends an image early, and say nothing of it. The rest
+/// would then be of the image before, another one in every run; it becomes black.
+fn wholly(
+    pixels: &mut [u8],
+    row_bytes: usize,
+    mut decode: impl FnMut(&mut [u8]) -> Result<(), ImageError>,
+) -> Result<(), ImageError> {
+    /// Any byte: should a whole last row be of it, the image is decoded once more than it need be.
+    const UNTOUCHED: u8 = 0x5b;
+    let last = pixels.len() - row_bytes;
+    pixels[last..].fill(UNTOUCHED);
+    decode(pixels)?;
+    if pixels[last..].iter().any(|&byte| byte != UNTOUCHED) {
+        return Ok(());
+    }
+    pixels.fill(0);
+    decode(pixels)
+}
+
+/// libturbojpeg, if it is to decode this image.
+fn turbo(decoder: Decoder, header: &JpegHeader) -> Result<Option<TurboJpeg>, ImageError> {
     if decoder == Decoder::Turbo && !turbojpeg::turbo_is_installed() {
         return Err(ImageError::NoTurbo);
     }
@@ -96,12 +111,8 @@ fn chosen<'a>(
     if decoder == Decoder::BuiltIn || header.components == 4 || !turbojpeg::turbo_is_installed() {
         return Ok(None);
     }
-    if turbo.is_none() {
-        *turbo = TurboJpeg::new();
-    }
-    match (turbo, decoder) {
-        (Some(turbo), _) => Ok(Some(turbo)),
+    match (TurboJpeg::new(), decoder) {
         (None, Decoder::Turbo) => Err(ImageError::NoTurbo),
-        (None, _) => Ok(None),
+        (turbo, _) => Ok(turbo),
     }
 }

@@ -4,9 +4,8 @@ use super::enlarge::Enlarging;
 use super::error::ImageError;
 use super::lanes::Lanes;
 use super::shrink::Shrinking;
-use super::turbojpeg::TurboJpeg;
 
-/// Buffers and the decoder of one thread, as large as its largest image needed so far.
+/// Buffers of one thread, as large as its largest image needed so far.
 #[derive(Default)]
 pub struct Scratch {
     pub(super) decoding: Decoding,
@@ -28,7 +27,6 @@ pub(super) struct Decoding {
     pub(super) pixels: Vec<u8>,
     /// The encoded image, cut off below the crop, or a PNG before its colours are those of the output.
     pub(super) between: Vec<u8>,
-    pub(super) turbo: Option<TurboJpeg>,
 }
 
 /// What resampling needs.

@@ -57,7 +57,7 @@ impl PackBatches {
     /// In the child of a fork the pass goes on with an engine of its own, from the same batch on.
     #[cold]
     fn open_again(&self, py: Python<'_>) -> PyResult<Arc<Engine>> {
-        let opened = self.source.open(py)?;
+        let opened = self.source.engine();
         let (epoch, batch) = self.position.get();
         opened.seek(py, epoch, batch)?;
         let foreign = lock(&self.engine).replace(opened.clone());

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use laptime_load::loader::{LoadedBatch, Loader, LoaderError, LoaderOptions, Poll};
-use laptime_load::pack::Pack;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
@@ -24,9 +23,8 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn open(py: Python<'_>, pack: &Arc<Pack>, options: &LoaderOptions) -> PyResult<Arc<Self>> {
-        let opened = py.detach(|| unpanicked(|| Loader::over(Arc::clone(pack), options.clone())))?;
-        Ok(Arc::new(Self { loader: Mutex::new(opened), process: process::id() }))
+    pub(super) fn over(loader: Loader) -> Arc<Self> {
+        Arc::new(Self { loader: Mutex::new(loader), process: process::id() })
     }
 
     /// Whether it was opened before a fork: its threads are in the parent, and its locks may be held for ever.
@@ -73,16 +71,11 @@ impl Engine {
         }
         py.detach(|| unpanicked(|| lock(&self.loader).poll(PATIENCE)))
     }
-
-    /// What the engine says of its pack and its options.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&Loader) -> T) -> T {
-        look(&lock(&self.loader))
-    }
 }
 
-/// Opens a pack for all engines over it.
-pub(super) fn open_pack(py: Python<'_>, path: PathBuf) -> PyResult<Arc<Pack>> {
-    py.detach(|| unpanicked(|| Ok(Arc::new(Pack::open(path)?))))
+/// Opens a pack.
+pub(super) fn open(py: Python<'_>, path: PathBuf, options: LoaderOptions) -> PyResult<Loader> {
+    py.detach(|| unpanicked(|| Loader::open(path, options)))
 }
 
 fn warn(py: Python<'_>, busy: Duration) -> PyResult<()> {

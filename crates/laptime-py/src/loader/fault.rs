@@ -20,15 +20,18 @@ create_exception!(
 
 /// The exception for what the engine says.
 pub(super) fn exception(error: &LoaderError) -> PyErr {
-    let text = text(error, error.hint());
-    let pack = match error {
-        LoaderError::Pack(pack) => pack,
-        LoaderError::Stuck { .. } => return PyTimeoutError::new_err(text),
-        LoaderError::NoMemory { .. } => return PyMemoryError::new_err(text),
-        LoaderError::Panicked { .. } | LoaderError::NoThread { .. } => return PyRuntimeError::new_err(text),
-        _ => return PyValueError::new_err(text),
-    };
-    match pack {
+    let text = text(error);
+    match error {
+        LoaderError::Pack(pack) => pack_exception(pack, text),
+        LoaderError::Stuck { .. } => PyTimeoutError::new_err(text),
+        LoaderError::NoMemory { .. } => PyMemoryError::new_err(text),
+        LoaderError::NoThread { .. } | LoaderError::Panicked { .. } => PyRuntimeError::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}
+
+fn pack_exception(error: &PackError, text: String) -> PyErr {
+    match error {
         PackError::NotFound { .. } => PyFileNotFoundError::new_err(text),
         PackError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
             PyPermissionError::new_err(text)
@@ -43,14 +46,14 @@ pub(super) fn exception(error: &LoaderError) -> PyErr {
 }
 
 /// What failed, why, and what to do about it.
-fn text(error: &dyn Error, hint: Option<&str>) -> String {
+fn text(error: &LoaderError) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
         text.push_str(&format!(": {cause}"));
         source = cause.source();
     }
-    if let Some(hint) = hint {
+    if let Some(hint) = error.hint() {
         text.push_str(&format!("\nhint: {hint}"));
     }
     text
