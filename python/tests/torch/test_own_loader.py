@@ -19,6 +19,10 @@ def test_a_training_with_a_pack_is_on_record_with_its_waits_and_rows(tmp_path: P
         assert epoch["wall_s"] >= truth * 0.99
     assert recorded.stage("data_wait")["count"] >= 60
     assert recorded.stage("evaluate")["seconds"] > 0
+    # What its thread did is on record beside the training.
+    track = next(track for track in recorded.report["tracks"] if track["name"] == "laptime-load-0")
+    assert {"check", "gather"} <= {row["stage"] for row in track["ledger"]}, track
+    assert recorded.report["transfer"]["batch_bytes"] == 2 * 2000 * 9 * 4
     settings = recorded.report["fits"][0]["settings"]
     assert any(str(value) == "laptime.Loader" for value in settings.values()), settings
     assert recorded.report["warnings"] == []

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use laptime_record::{StageGuard, stage};
+
 use super::batch::{BatchArray, LoadedBatch};
 use super::column_layout::{ColumnPlan, Way};
 use super::epoch_order::{EpochKey, EpochOrder, Shuffle};
@@ -43,12 +45,22 @@ pub(super) struct Recipe {
 /// What a thread keeps from batch to batch.
 #[derive(Default)]
 pub(super) struct Workspace {
+    /// Whether a thread beside the training has it: what that does has a ledger of its own. In the loop it is the wait
+    /// for data, whatever it is made of.
+    is_ahead: bool,
     order: Option<(EpochKey, EpochOrder)>,
     samples: Vec<u64>,
     positions: Vec<Position>,
     stretches: Vec<Stretch>,
     bytes: Vec<u8>,
     scratch: Scratch,
+}
+
+impl Workspace {
+    /// Of a thread that loads ahead.
+    pub(super) fn ahead() -> Self {
+        Self { is_ahead: true, ..Self::default() }
+    }
 }
 
 impl Recipe {
@@ -148,13 +160,14 @@ impl Recipe {
 
     /// Finds where the samples lie, and that nothing there is damaged.
     fn locate(&self, workspace: &mut Workspace) -> Result<(), LoaderError> {
-        let Workspace { samples, positions, .. } = workspace;
+        let Workspace { samples, positions, is_ahead, .. } = workspace;
         positions.clear();
         positions.extend(samples.iter().map(|sample| {
             let (batch, row) = self.pack.locate(*sample);
             Position { batch: batch as u32, row: row as u32 }
         }));
         if self.is_unseen() {
+            let _check = is_ahead.then(|| stage!("check"));
             for position in positions {
                 self.pack.ensure_checked(position.batch as usize)?;
             }
@@ -173,6 +186,16 @@ fn bad_image(pack: &Pack, plan: &ColumnPlan, sample: u64, source: ImageError) ->
     LoaderError::Image { path: pack.path().to_owned(), sample, column: plan.name.clone(), source }
 }
 
+/// What making a column is on record as.
+fn stage_of(way: &Way) -> StageGuard {
+    match way {
+        Way::Rows(_) => stage!("gather"),
+        Way::Encoded { .. } => stage!("decode"),
+        Way::Decoded { .. } => stage!("transform"),
+        Way::Padded { .. } => stage!("pad"),
+    }
+}
+
 /// A batch while it is made.
 struct Making<'a> {
     recipe: &'a Recipe,
@@ -189,6 +212,7 @@ impl Making<'_> {
 
     fn column(&mut self, plan: &ColumnPlan, arrays: &mut Vec<BatchArray>) -> Result<(), LoaderError> {
         let rows = self.workspace.positions.len();
+        let _stage = self.workspace.is_ahead.then(|| stage_of(&plan.way));
         if let Way::Padded { column, pad } = &plan.way {
             return self.padded(*column, pad, arrays);
         }

@@ -88,7 +88,7 @@ impl Shared {
     }
 
     fn work(&self) {
-        let mut workspace = Workspace::default();
+        let mut workspace = Workspace::ahead();
         let mut queue = self.queue();
         loop {
             while !queue.ending && queue.slots.len() >= self.room(&queue) {
@@ -120,7 +120,7 @@ impl Shared {
         let making = AssertUnwindSafe(|| self.recipe.make(ticket, &self.pool, workspace));
         catch_unwind(making).unwrap_or_else(|panic| {
             // What it was doing is half done.
-            *workspace = Workspace::default();
+            *workspace = Workspace::ahead();
             let Ticket { epoch, batch, .. } = ticket;
             Err(LoaderError::Panicked { epoch, batch, message: message(&*panic) })
         })

@@ -19,7 +19,9 @@ with tempfile.TemporaryDirectory() as folder:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("LAPTIME", "PYTHON"))}
     command = [sys.executable, "-m", "laptime", "pack", f"{folder}/table.npz", "--quiet"]
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
-    loader = laptime.Loader(f"{folder}/table.pack", batch_size=50, shuffle=True, subset=range(1500))
+    loader = laptime.Loader(
+        f"{folder}/table.pack", batch_size=50, shuffle=True, subset=range(1500), threads=1
+    )
     test = laptime.Loader(f"{folder}/table.pack", batch_size=100, subset=range(1500, 2000))
     model = torch.nn.Linear(8, 1)
     optimizer = torch.optim.SGD(model.parameters(), 0.05)

@@ -24,7 +24,9 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::Fine;
     }
     let Some(pipeline) = Pipeline::of(evidence) else {
-        return Outcome::Unknown(format!("{each:.1} page faults a step wait for storage; what for was not recorded"));
+        return Outcome::Unknown(format!(
+            "{each:.1} page faults a step wait for storage; what for was not recorded"
+        ));
     };
     let workers = evidence.fit.workers.unwrap_or(0);
     let in_memory = Pipeline { load_waits_s: 0.0, ..pipeline };

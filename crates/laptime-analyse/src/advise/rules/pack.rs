@@ -39,9 +39,10 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
             percent(late),
             duration(load_s)
         ),
-        change: "laptime pack FILE.py:DATASET -o x.pack, once; then laptime.Loader(\"x.pack\", …), with what is \
+        change:
+            "laptime pack FILE.py:DATASET -o x.pack, once; then laptime.Loader(\"x.pack\", …), with what is \
                  random in the transform left to the loop"
-            .to_owned(),
+                .to_owned(),
         speedup: Speedup::typical(packed(LEFT.0).max(beside), packed(LEFT.1)).not_slower(),
         injects: Vec::new(),
     })

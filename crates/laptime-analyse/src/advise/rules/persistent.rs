@@ -46,8 +46,7 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
 /// What workers that start anew with each epoch took to start and to end, seconds; `None` where they are kept or too
 /// little was seen.
 pub(crate) fn workers_start_s(evidence: &Evidence<'_>) -> Option<f64> {
-    let start_anew =
-        evidence.fit.workers? > 0 && evidence.setting("torch.persistent_workers") == Some("no");
+    let start_anew = evidence.fit.workers? > 0 && evidence.setting("torch.persistent_workers") == Some("no");
     waits(evidence).filter(|_| start_anew).map(|waits| start_s(evidence, waits).max(0.0))
 }
 
