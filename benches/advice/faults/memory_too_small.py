@@ -18,8 +18,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-PICTURES, SIDE, BATCH = 6144, 96, 32
-LIMIT = 400 << 20  # bytes; the pictures are 680 MB as float32, 170 MB as bytes
+PICTURES, SIDE, BATCH = 2048, 96, 32
+LIMIT = 160 << 20  # bytes; the pictures are 226 MB as float32, 57 MB as bytes
 CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -84,7 +84,7 @@ def train(path: Path, kept: type, epochs: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--fixed", action="store_true")
     options = parser.parse_args()
     kept = np.uint8 if options.fixed else np.float32

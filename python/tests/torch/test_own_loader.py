@@ -26,3 +26,20 @@ def test_a_training_with_a_pack_is_on_record_with_its_waits_and_rows(tmp_path: P
     settings = recorded.report["fits"][0]["settings"]
     assert any(str(value) == "laptime.Loader" for value in settings.values()), settings
     assert recorded.report["warnings"] == []
+
+
+def test_lightning_takes_a_pack_in_the_order_of_a_plain_loop(tmp_path: Path) -> None:
+    bare, recorded = run_both(["pack_lightning.py"], tmp_path)
+    assert bare.code == 0, bare.stderr[-3000:]
+    assert recorded.ending.stdout == bare.stdout == "48 True\n"
+    assert [epoch["steps"] for epoch in recorded.epochs] == [16, 16, 16]
+    assert [epoch["samples"] for epoch in recorded.epochs] == [800, 800, 800]
+
+
+def test_hugging_faces_trainer_takes_a_pack_with_named_columns(tmp_path: Path) -> None:
+    bare, recorded = run_both(["pack_trainer.py"], tmp_path)
+    assert bare.code == 0, bare.stderr[-3000:]
+    assert recorded.ending.stdout == bare.stdout
+    assert bare.stdout.startswith("60 3000 ")
+    assert [epoch["steps"] for epoch in recorded.epochs] == [20, 20, 20]
+    assert [epoch["samples"] for epoch in recorded.epochs] == [1000, 1000, 1000]

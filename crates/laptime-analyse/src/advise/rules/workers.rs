@@ -7,6 +7,7 @@ use super::super::document::Speedup;
 use super::super::evidence::Evidence;
 use super::super::pipeline::Pipeline;
 use super::super::rule::{Advised, Outcome, Rule};
+use super::memory::faults_of_short_memory;
 
 pub(super) const RULE: Rule = Rule { id: "workers", subject: "loader workers", look };
 
@@ -22,6 +23,10 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
     let late = evidence.training.share("data_wait");
     if late < LATE {
         return Outcome::Fine;
+    }
+    if faults_of_short_memory(evidence).is_some() {
+        let because = "the data does not stay in memory, and more workers read from the same disk";
+        return Outcome::Unknown(because.to_owned());
     }
     let Some(pipeline) = Pipeline::of(evidence) else {
         let because = "what loading computes and what it waits for was not recorded";
