@@ -181,6 +181,13 @@ PACKED_IMAGES = Group(
 )
 
 
+def choose(keys: list[str] | None) -> None:
+    """Leaves all loaders out but these."""
+    for group in (TABULAR, JPEG, CSV, PACKED_IMAGES) if keys else ():
+        for key in set(group.entries) - set(keys or ()):
+            del group.entries[key]
+
+
 def _measured(*measured_groups: Group):
     def measure(conditions: Conditions, rounds: int) -> None:
         sets = Sets(conditions.data)

@@ -69,6 +69,8 @@ def print_bars(entries: dict[str, Entry], measured: Measured, bars: list[Bar]) -
     """Each bar with what was reached."""
     print()
     for bar in bars:
+        if bar.reference not in entries or bar.peer not in entries:
+            continue
         names = f"{entries[bar.reference].name} against {entries[bar.peer].name}"
         found = ratios(measured, bar.reference, bar.peer)
         if not found:

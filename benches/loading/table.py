@@ -1,6 +1,6 @@
 """Prints what loading costs: laptime.Loader and its peers, one table for each group.
 
-python benches/loading/table.py [--rounds N] [--only GROUP] [--seconds S] [--threads N] [--data DIR]
+python benches/loading/table.py [--rounds N] [--only GROUP] [--loaders KEY ...] [--seconds S] [--threads N] [--data DIR]
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ def main() -> None:
     arguments.data.mkdir(parents=True, exist_ok=True)
     conditions = Conditions(arguments.data.resolve(), arguments.threads, arguments.seconds)
     _print_machine(conditions, arguments.rounds)
+    groups.choose(arguments.loaders)
     for name in [arguments.only] if arguments.only else groups.GROUPS:
         groups.GROUPS[name](conditions, arguments.rounds)
 
@@ -33,6 +34,12 @@ def _arguments() -> argparse.Namespace:
         "--rounds", type=int, default=5, help="how often each loader is measured [5]"
     )
     parser.add_argument("--only", choices=list(groups.GROUPS), help="one group [all]")
+    parser.add_argument(
+        "--loaders",
+        nargs="+",
+        metavar="KEY",
+        help="these loaders only, as their functions are called",
+    )
     parser.add_argument(
         "--seconds", type=float, default=5, help="how long each is measured in a round [5]"
     )

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,10 @@ use super::arrow::{self, BatchShape, Block};
 use super::error::PackError;
 use super::manifest::{BatchEntry, PartEntry, Region, padded};
 use super::schema::PackSchema;
+
+/// Bytes that the disk is asked to write at a time, while the next ones are made: left to the system it begins with
+/// them when the file ends, and everybody waits.
+const STRETCH: u64 = 8 << 20;
 
 /// One Arrow file while it is written, and what the manifest will say of it.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub(super) struct PartWriter {
     blocks: Vec<Block>,
     /// The description that precedes the next record batch, not written yet.
     pending: Vec<u8>,
+    /// How far the disk was asked to write.
+    asked: u64,
 }
 
 impl PartWriter {
@@ -28,7 +35,7 @@ impl PartWriter {
         let file = file.map_err(PackError::io("create", &path))?;
         let entry =
             PartEntry { file: name, bytes: 0, rows: 0, descriptions: Vec::new(), batches: Vec::new() };
-        Ok(Self { file, path, entry, blocks: Vec::new(), pending: arrow::opening(schema) })
+        Ok(Self { file, path, entry, blocks: Vec::new(), pending: arrow::opening(schema), asked: 0 })
     }
 
     pub(super) const fn bytes(&self) -> u64 {
@@ -58,6 +65,10 @@ impl PartWriter {
         let regions = regions.map_err(PackError::io("write", &self.path))?;
         self.entry.batches.push(BatchEntry { rows, buffers: regions });
         self.entry.rows += rows;
+        if self.entry.bytes - self.asked >= STRETCH {
+            begin_to_write(&self.file, self.asked, self.entry.bytes - self.asked);
+            self.asked = self.entry.bytes;
+        }
         Ok(())
     }
 
@@ -94,4 +105,15 @@ impl PartWriter {
         end().map_err(PackError::io("write", &self.path))?;
         Ok(self.entry)
     }
+}
+
+/// Asks the system to write a stretch of a file to the disk, and does not wait for it.
+#[expect(unsafe_code, reason = "a call of Linux that the standard library does not have")]
+fn begin_to_write(file: &File, offset: u64, bytes: u64) {
+    let (Ok(offset), Ok(bytes)) = (libc::off64_t::try_from(offset), libc::off64_t::try_from(bytes)) else {
+        return;
+    };
+    // SAFETY: a plain system call on a file that is open; where it is not possible nothing is lost, since the end waits
+    // for all of it.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE) };
 }

@@ -26,7 +26,9 @@ fn look(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::Fine;
     }
     if faults_of_short_memory(evidence).is_some() {
-        return Outcome::Unknown("the data does not stay in memory, and a pack of it may not either".to_owned());
+        return Outcome::Unknown(
+            "the data does not stay in memory, and a pack of it may not either".to_owned(),
+        );
     }
     if evidence.fit.epochs < 2 {
         return Outcome::Unknown("a pack pays from the second epoch on, and this run has one".to_owned());
