@@ -96,10 +96,10 @@ def _taken(batches, seconds: float) -> tuple[int, int, float]:
     start = now = time.perf_counter()
     while now - start < seconds:
         # Neither the clock nor a length is asked for at every batch: that would be seen where one takes microseconds.
-        taken = 0
-        for x, _ in islice(batches, 8 if count > 64 else 1):
-            taken += 1
-        samples += taken * len(x)
+        taken, last = 0, ()
+        for batch in islice(batches, 8 if count > 64 else 1):
+            taken, last = taken + 1, batch
+        samples += taken * len(last[0])
         count += taken
         now = time.perf_counter()
     return samples, count, now - start
