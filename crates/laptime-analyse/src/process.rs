@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Closing, Counter, Estimate, Event, Gauge, LaneState, Metric, ProcessFacts, Record, Role, Sample, StageId,
-    Status, Ticks, Timebase, Track, TrackKind, Trouble,
+    Closing, Counter, Estimate, Event, Gauge, GroupFacts, LaneState, Metric, ProcessFacts, Record, Role,
+    Sample, StageId, Status, Ticks, Timebase, Track, TrackKind, Trouble,
 };
 
 use crate::clock::Clock;
@@ -51,6 +51,8 @@ pub(crate) struct Process {
     pub(crate) clock: Clock,
     /// What the boundaries of its devices say, by lane.
     pub(crate) devices: BTreeMap<u32, DeviceFold>,
+    /// Its groups of ranks, by number.
+    pub(crate) groups: BTreeMap<u16, GroupFacts>,
     /// Where the host's events wait for the devices.
     pub(crate) gate: Gate,
     /// How it ended, when it said so.
@@ -83,6 +85,7 @@ impl Process {
             Record::Track { lane, track, started } => self.take_track(*lane, track, *started),
             Record::Device { lane, facts } => self.lane(*lane).device = Some(facts.clone()),
             Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().learn(facts),
+            Record::Group { group, facts } => drop(self.groups.insert(*group, facts.clone())),
             Record::Layer { fit, facts } => self.fits.entry(*fit).or_default().take_layer(facts),
             Record::Import { name, length } => self.imports.take(name, *length),
             Record::Event { lane, event } => self.take_event(*lane, event),
@@ -289,7 +292,7 @@ impl Process {
             }
             Event::Step { start, end, samples, loss } => self.take_step(number, (start, end), samples, loss),
             Event::Cut { at } => self.take_cut(number, at),
-            Event::Boundary { .. } => {}
+            Event::Boundary { .. } | Event::Collective { .. } => {}
             Event::Total(total) => self.lane(number).recorded.set(total),
             Event::Count { counter, amount, .. } => {
                 self.gauges.count(counter, amount);

@@ -1,6 +1,6 @@
 //! Events: what the training thread puts on record, in the order it happened.
 
-use crate::{Counter, Metric, StageId, StageTotal, Ticks};
+use crate::{CollectiveKind, Counter, Metric, StageId, StageTotal, Ticks};
 
 /// One thing that happened on one thread.
 ///
@@ -85,6 +85,21 @@ pub enum Event {
         /// When the device did, by the host's clock.
         done: Ticks,
     },
+    /// On a communication track: one collective that has ended.
+    Collective {
+        /// The group's number within the process; [`crate::Record::Group`] says what it is.
+        group: u16,
+        /// What it did.
+        kind: CollectiveKind,
+        /// Its number within the group, from 0: the same in all ranks of the group.
+        sequence: u32,
+        /// When this rank gave its part.
+        start: Ticks,
+        /// When it was done here.
+        end: Ticks,
+        /// Bytes that this rank gave.
+        bytes: u64,
+    },
     /// Something was counted.
     Count {
         /// What.
@@ -110,7 +125,10 @@ impl Event {
     #[must_use]
     pub fn instant(&self) -> Option<Ticks> {
         match *self {
-            Self::Span { end, .. } | Self::Step { end, .. } | Self::Boundary { done: end, .. } => Some(end),
+            Self::Span { end, .. }
+            | Self::Step { end, .. }
+            | Self::Collective { end, .. }
+            | Self::Boundary { done: end, .. } => Some(end),
             Self::FitBegin { at, .. }
             | Self::FitEnd { at, .. }
             | Self::EpochBegin { at, .. }

@@ -1,6 +1,7 @@
 //! The words of laptime. No I/O, no clock, no threads: every other crate speaks in these types.
 
 mod change;
+mod collective;
 pub mod command_line;
 mod counter;
 mod estimate;
@@ -22,6 +23,7 @@ mod track;
 pub mod units;
 
 pub use change::{CHANGES, Change};
+pub use collective::{CollectiveKind, GroupFacts};
 pub use counter::Counter;
 pub use estimate::Estimate;
 pub use event::Event;

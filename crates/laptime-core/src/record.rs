@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Anchor, Closing, DeviceFacts, Event, FitFacts, LaneState, LayerFacts, Sample, StageId, Status, Ticks,
-    Track, Trouble,
+    Anchor, Closing, DeviceFacts, Event, FitFacts, GroupFacts, LaneState, LayerFacts, Sample, StageId,
+    Status, Ticks, Track, Trouble,
 };
 
 /// One entry of a process' log.
@@ -37,6 +37,13 @@ pub enum Record {
         lane: u32,
         /// What it is.
         facts: DeviceFacts,
+    },
+    /// A group of ranks; comes before its first collective.
+    Group {
+        /// Its number within the process.
+        group: u16,
+        /// What it is.
+        facts: GroupFacts,
     },
     /// What is known of a fit; comes before the fit begins, and again when more is known.
     Fit {

@@ -1,6 +1,6 @@
 //! An event as it stands in a lane's ring: four words.
 
-use laptime_core::{Counter, Event, Metric, StageId, StageTotal, Ticks};
+use laptime_core::{CollectiveKind, Counter, Event, Metric, StageId, StageTotal, Ticks};
 
 /// One event as four words; see [`Entry::event`] for their meaning by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,11 @@ mod kind {
     pub(super) const MEASURED: u64 = 9;
     pub(super) const CUT: u64 = 10;
     pub(super) const BOUNDARY: u64 = 11;
+    pub(super) const COLLECTIVE: u64 = 12;
 }
 
-/// Word 0 of an entry: kind in bits 0-7, a flag in bit 8, an id in bits 16-31, a number above.
+/// Word 0 of an entry: kind in bits 0-7, a flag in bit 8, an id in bits 16-31, a number above. A collective has what
+/// it does in bits 8-15.
 const fn word(kind: u64, flag: bool, id: u16, number: u32) -> u64 {
     kind | (flag as u64) << 8 | (id as u64) << 16 | (number as u64) << 32
 }
@@ -56,6 +58,10 @@ impl Entry {
             Event::Cut { at } => Self([word(kind::CUT, false, 0, 0), at.0, 0, 0]),
             Event::Boundary { stream, stage, host, done } => {
                 Self([word(kind::BOUNDARY, false, stage.0, u32::from(stream)), host.0, done.0, 0])
+            }
+            Event::Collective { group, kind, sequence, start, end, bytes } => {
+                let head = word(kind::COLLECTIVE, false, group, sequence) | (kind as u64) << 8;
+                Self([head, start.0, end.0, bytes])
             }
             Event::Total(total) => {
                 Self([word(kind::TOTAL, false, total.stage.0, 0), total.own.0, total.count, 0])
@@ -99,6 +105,14 @@ impl Entry {
                 stage: StageId(id),
                 host: at,
                 done: Ticks(second),
+            },
+            kind::COLLECTIVE => Event::Collective {
+                group: id,
+                kind: CollectiveKind::from_number((head >> 8) as u8),
+                sequence: number,
+                start: at,
+                end: Ticks(second),
+                bytes: third,
             },
             kind::TOTAL => Event::Total(StageTotal { stage: StageId(id), own: at, count: second }),
             kind::COUNT => Event::Count { counter: Counter::from_number(id)?, at, amount: second },

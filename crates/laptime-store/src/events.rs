@@ -1,6 +1,6 @@
 //! Events as bytes: the inside of an `events` record, see `format.rs`.
 
-use laptime_core::{Counter, Event, Metric, StageId, StageTotal, Ticks};
+use laptime_core::{CollectiveKind, Counter, Event, Metric, StageId, StageTotal, Ticks};
 
 use crate::bytes::{Bytes, put_delta, put_varint};
 
@@ -20,6 +20,7 @@ mod tag {
     pub(super) const FIRST_SIZED: u8 = 16;
     pub(super) const CUT: u8 = 16;
     pub(super) const BOUNDARY: u8 = 17;
+    pub(super) const COLLECTIVE: u8 = 18;
 }
 
 /// Appends the count, the base time and the events.
@@ -62,6 +63,16 @@ fn encode_event(out: &mut Vec<u8>, event: &Event, time: &mut u64) {
             put_varint(fields, u64::from(stage.0));
             put_varint(fields, u64::from(stream));
         }),
+        Event::Collective { group, kind, sequence, start, end, bytes } => {
+            put_sized(out, tag::COLLECTIVE, |fields| {
+                put_delta(fields, *time, end.0);
+                put_delta(fields, end.0, start.0);
+                put_varint(fields, u64::from(group));
+                fields.push(kind as u8);
+                put_varint(fields, u64::from(sequence));
+                put_varint(fields, bytes);
+            });
+        }
         Event::Total(total) => {
             out.push(tag::TOTAL);
             put_varint(out, u64::from(total.stage.0));
@@ -170,6 +181,17 @@ fn decode_sized(tag: u8, bytes: &mut Bytes<'_>, time: u64) -> Option<Option<Even
                 stream: fields.varint_as()?,
             })
         }
+        tag::COLLECTIVE => {
+            let end = fields.delta(time)?;
+            Some(Event::Collective {
+                start: Ticks(fields.delta(end)?),
+                end: Ticks(end),
+                group: fields.varint_as()?,
+                kind: CollectiveKind::from_number(fields.byte()?),
+                sequence: fields.varint_as()?,
+                bytes: fields.varint()?,
+            })
+        }
         _ => None,
     })
 }
@@ -226,6 +248,16 @@ pub(crate) mod tests {
                     stage: StageId(stage),
                     host: Ticks(host),
                     done: Ticks(done),
+                }
+            ),
+            ((any::<u16>(), any::<u32>(), 0..12_u8), time.clone(), time.clone(), any::<u64>()).prop_map(
+                |((group, sequence, kind), start, end, bytes)| Event::Collective {
+                    group,
+                    kind: CollectiveKind::from_number(kind),
+                    sequence,
+                    start: Ticks(start),
+                    end: Ticks(end),
+                    bytes,
                 }
             ),
             (0..8_u16, time.clone(), any::<u64>()).prop_map(|(number, at, amount)| Event::Count {

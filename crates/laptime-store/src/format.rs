@@ -1,7 +1,8 @@
-//! The log's bytes, version 4. This comment is the specification.
+//! The log's bytes, version 5. This comment is the specification.
 //!
 //! Version 1 had no `import` records and no sized events, version 2 no `track` records, version 3 no `device`
-//! and `layer` records and no `boundary` events; everything else is as it was.
+//! and `layer` records and no `boundary` events, version 4 no `group` records and no `collective` events; everything
+//! else is as it was.
 //!
 //! A process writes segments `LOG.SSSSSS.ltlog` (segment number from 1) into the run's directory. LOG is
 //! `rank-RRRRR` for the process that made the run, `rank-RRRRR-PID-START-N` for one that joined it (process
@@ -13,7 +14,7 @@
 //! ```text
 //! block   offset size
 //!         0      8    magic 89 4C 54 4C 4F 47 0D 0A ("\x89LTLOG\r\n")
-//!         8      2    version, 4
+//!         8      2    version, 5
 //!         10     2    kind: 0 written by the process, 1 salvaged from its ring
 //!         12     4    length of the payload in bytes, at most 65,536
 //!         16     4    rank
@@ -49,6 +50,7 @@
 //! 12    track     varint lane, varint kind, varint started, text name; a thread has a record of type 3
 //! 13    device    varint lane, JSON of DeviceFacts
 //! 14    layer     varint fit, JSON of LayerFacts
+//! 15    group     varint group, JSON of GroupFacts
 //! 32-47           reserved for coarsened history of long runs
 //! ```
 //! An event is a tag byte and its fields; `time` is a delta to the time before it in the same record
@@ -71,6 +73,7 @@
 //! 10    measured      varint metric, time, value as 8 bytes f64
 //! 16    cut           time
 //! 17    boundary      time done, host time as a delta to it, varint stage, varint stream
+//! 18    collective    time end, start as a delta to it, varint group, kind (1 byte), varint sequence, varint bytes
 //! ```
 //! A short last block is how a growing file ends, not damage. A block whose header or payload fails its
 //! CRC is skipped by searching for the next magic, and costs that block alone.
@@ -85,7 +88,7 @@ use crate::events::{decode_events, encode_events};
 /// The first bytes of every block.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89LTLOG\r\n";
 /// The version this build writes, and the newest it reads.
-pub const LOG_VERSION: u16 = 4;
+pub const LOG_VERSION: u16 = 5;
 /// Bytes before a block's payload.
 pub(crate) const HEADER_BYTES: usize = 56;
 /// The most a payload may have; checked before anything is believed.
@@ -106,6 +109,7 @@ mod kind {
     pub(super) const TRACK: u8 = 12;
     pub(super) const DEVICE: u8 = 13;
     pub(super) const LAYER: u8 = 14;
+    pub(super) const GROUP: u8 = 15;
 }
 
 /// Events of one lane, numbered without a gap.
@@ -155,6 +159,10 @@ pub(crate) fn encode_record(out: &mut Vec<u8>, record: &Record) -> Option<()> {
         Record::Layer { fit, facts } => {
             put_varint(&mut body, u64::from(*fit));
             json(&mut body, facts).map(|()| kind::LAYER)?
+        }
+        Record::Group { group, facts } => {
+            put_varint(&mut body, u64::from(*group));
+            json(&mut body, facts).map(|()| kind::GROUP)?
         }
         Record::Import { name, length } => {
             put_varint(&mut body, length.0);
@@ -272,6 +280,9 @@ fn decode_record(kind: u8, body: &[u8]) -> Option<Decoded> {
         }
         kind::LAYER => {
             Record::Layer { fit: bytes.varint_as()?, facts: serde_json::from_slice(bytes.rest()).ok()? }
+        }
+        kind::GROUP => {
+            Record::Group { group: bytes.varint_as()?, facts: serde_json::from_slice(bytes.rest()).ok()? }
         }
         kind::IMPORT => {
             let length = Ticks(bytes.varint()?);

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use laptime_core::{
-    Anchor, Closing, Counter, DeviceFacts, Event, FitFacts, Gauge, LaneState, LayerFacts, Metric, OpenStage,
-    ProcessFacts, Record, RunMeta, Sample, StageId, StageTotal, Status, Ticks, Track, TrackKind, Trouble,
+    Anchor, Closing, CollectiveKind, Counter, DeviceFacts, Event, FitFacts, Gauge, GroupFacts, LaneState,
+    LayerFacts, Metric, OpenStage, ProcessFacts, Record, RunMeta, Sample, StageId, StageTotal, Status, Ticks,
+    Track, TrackKind, Trouble,
 };
 use laptime_store::{LogWriter, RealDisk, RunReader};
 
@@ -154,12 +155,35 @@ fn events_of_version_4() -> Vec<Event> {
     ]
 }
 
+/// What version 5 has that version 4 had not.
+fn records_of_version_5() -> Vec<Record> {
+    let ranks = vec![0, 1, 2, 3];
+    let facts = GroupFacts {
+        name: "dp".into(),
+        backend: "gloo".into(),
+        ranks,
+        purpose: Some("data parallel".into()),
+    };
+    vec![Record::Group { group: 1, facts }]
+}
+
+fn events_of_version_5() -> Vec<Event> {
+    vec![Event::Collective {
+        group: 1,
+        kind: CollectiveKind::AllReduce,
+        sequence: 7,
+        start: Ticks(4_150),
+        end: Ticks(4_700),
+        bytes: 26_214_400,
+    }]
+}
+
 pub(crate) fn closed() -> Record {
     let closing = Closing { status: Status::Finished, message: None, spans: 3, span_cost_ns: 19.5 };
     Record::Closed { at: Ticks(9_500), closing }
 }
 
-/// Writes the story into a run's folder: seven blocks.
+/// Writes the story into a run's folder: eight blocks.
 pub(crate) fn write(run: &Path) {
     let meta = RunMeta { id: "20260922T002640Z-0badcafe".into(), name: "story".into(), ..RunMeta::default() };
     std::fs::create_dir_all(run).unwrap();
@@ -181,13 +205,26 @@ pub(crate) fn write(run: &Path) {
     records_of_version_4().iter().for_each(|record| writer.put(record));
     writer.put_events(1, 0, &events_of_version_4());
     writer.flush(&anchor(7));
-    writer.put(&closed());
+    records_of_version_5().iter().for_each(|record| writer.put(record));
+    writer.put_events(2, 0, &events_of_version_5());
     writer.flush(&anchor(8));
+    writer.put(&closed());
+    writer.flush(&anchor(9));
     assert!(writer.into_unsaved().is_none());
 }
 
 /// Everything the story's log says, in order.
 pub(crate) fn expected() -> Vec<Record> {
+    let mut all = expected_of_version_4();
+    let closed = all.pop();
+    all.extend(records_of_version_5());
+    all.extend(events_of_version_5().into_iter().map(|event| Record::Event { lane: 2, event }));
+    all.extend(closed);
+    all
+}
+
+/// Everything it said in version 4.
+pub(crate) fn expected_of_version_4() -> Vec<Record> {
     let mut all = expected_of_version_3();
     let closed = all.pop();
     all.extend(records_of_version_4());
