@@ -123,6 +123,9 @@ pub struct ProcessFacts {
     /// What it does in the run; a log of version 1 that does not say is a trainer's.
     #[serde(skip_serializing_if = "Role::is_trainer")]
     pub role: Role,
+    /// What the machine calls itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Process id.
     pub pid: u32,
     /// The kernel's boot id: a pid means nothing in another boot.
