@@ -6,6 +6,7 @@
 mod laptime;
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
@@ -222,7 +223,17 @@ fn a_probe_is_ended_as_by_ctrl_c_and_one_that_ignores_that_is_killed_with_all_it
     let folder = tempfile::tempdir().unwrap();
     // A shell that starts one process after the other may lose a signal between two of them.
     let polite = "trap 'echo yes > interrupted; exit 0' INT; sleep 60 & wait";
-    failed(&probe(folder.path(), "--seconds 1", polite));
+    // Also where a shell started laptime in the background, with interrupts ignored.
+    let mut command = laptime(folder.path(), "predict --seconds 1 -- sh -c");
+    command.arg(polite);
+    // SAFETY: a call that is allowed between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_IGN);
+            Ok(())
+        });
+    }
+    failed(&said(command.output().unwrap()));
     assert!(folder.path().join("interrupted").exists());
     let deaf = "trap '' INT TERM; sh -c 'while :; do sleep 0.1; done' & echo $! > child; wait; \
                 while :; do sleep 0.1; done";

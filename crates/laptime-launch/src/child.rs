@@ -189,9 +189,14 @@ fn command(words: &[OsString], inherited: Inherited) -> Command {
 /// In a child between fork and exec: begins a session, and says so to the watcher before the command can
 /// start anything.
 fn begin_session(watcher: Option<RawFd>) -> io::Result<()> {
-    // SAFETY: a plain system call; it fails only in the leader of a group, which a new child is not.
-    if unsafe { libc::setsid() } < 0 {
-        return Err(io::Error::last_os_error());
+    // SAFETY: plain system calls; the first fails only in the leader of a group, which a new child is not.
+    unsafe {
+        if libc::setsid() < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // A shell starts what it runs in the background with interrupts ignored, and what ignores them from its start
+        // (a shell's trap, Python) never learns of them; no terminal reaches this session, so an interrupt is meant.
+        libc::signal(libc::SIGINT, libc::SIG_DFL);
     }
     watcher.into_iter().for_each(announce);
     Ok(())
