@@ -31,8 +31,9 @@ fn claimed(train: impl Fn() -> serde_json::Value) -> serde_json::Value {
 fn every_model_trains_closes_its_ledger_and_learns() {
     let trainings = [
         ("linear", 10),
-        // Long enough that being without a CPU once is not a twentieth of it.
-        ("mlp --rows 100000 --batch 512 --epochs 150", 150),
+        // Steps and a training long enough that what lies between two stages, and being without a CPU once, is not a
+        // twentieth of them on a fast machine either.
+        ("mlp --rows 100000 --batch 4096 --epochs 150", 150),
         ("cnn --epochs 2 --validate 0.2", 2),
         ("rnn --epochs 3", 3),
         ("lstm --epochs 2 --rows 400 --layers 2 --width 16", 2),
