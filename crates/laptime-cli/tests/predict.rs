@@ -73,10 +73,10 @@ fn a_kept_run_says_how_long_it_would_take_again_and_with_other_settings() {
     let once = json(&run(folder.path(), "predict --from latest --json"));
     assert_eq!((&once["schema"], &once["probe"]), (&"laptime.forecast/1".into(), &serde_json::Value::Null));
     assert!(once["finish_at"].as_str().unwrap().ends_with('Z'));
-    let longer = json(&run(folder.path(), "predict --from mlp --epochs 600 --json"));
+    let longer = json(&run(folder.path(), "predict --from mlp --epochs 6000 --json"));
     let mean = |found: &serde_json::Value| found["total_s"]["mean"].as_f64().unwrap();
     assert!(mean(&longer) > 20.0 * mean(&once), "{} {}", mean(&longer), mean(&once));
-    let rows = json(&run(folder.path(), "predict --from mlp --epochs 600 --rows 10x --json"));
+    let rows = json(&run(folder.path(), "predict --from mlp --epochs 6000 --rows 10x --json"));
     assert!(rows["change"]["ratio"]["mean"].as_f64().unwrap() > 5.0, "{rows}");
 }
 

@@ -96,9 +96,9 @@ impl<'a> Dialogue<'a> {
                 Err(RecvTimeoutError::Disconnected) => true,
                 Err(RecvTimeoutError::Timeout) => false,
             };
-            // What it wrote before its end has been read by now, or what it left running holds the pipe open.
             if let Some(ended) = self.has_ended() {
-                return Heard::Ended(ended);
+                // What it wrote before its end is on its way, unless what it left running holds the pipe open.
+                return self.lines.recv_timeout(LAST_WORDS).map_or(Heard::Ended(ended), Heard::Line);
             }
             if left.is_zero() {
                 return Heard::Silence;
