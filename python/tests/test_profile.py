@@ -305,11 +305,12 @@ def test_a_command_without_python_gets_a_clear_word(tmp_path: Path) -> None:
     assert profile_of(tmp_path)["troubles"] == [{"what": "no_python"}]
 
 
+# Read once before it forbids that, it is looked at again only seconds later.
 FORBIDDEN = """
 import ctypes, time
 PR_SET_DUMPABLE = 4
 ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
-time.sleep(0.8)
+time.sleep(4)
 print("untouched")
 """
 
