@@ -305,7 +305,7 @@ def test_a_command_without_python_gets_a_clear_word(tmp_path: Path) -> None:
     assert profile_of(tmp_path)["troubles"] == [{"what": "no_python"}]
 
 
-# Read once before it forbids that, it is looked at again only seconds later.
+# It may be read once before it forbids that, and is only then looked at again, on a busy machine late.
 FORBIDDEN = """
 import ctypes, time
 PR_SET_DUMPABLE = 4
