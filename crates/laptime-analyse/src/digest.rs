@@ -17,8 +17,8 @@ use crate::loading::loading;
 use crate::passes::Passes;
 use crate::process::Process;
 use crate::profile::{self, ProfileFold, ProfileStacks};
-use crate::ranks::{known_ranks, ranks, ranks_together, slowest, uneven};
-use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary, WorkerSummary};
+use crate::ranks::{known_ranks, missing, ranks, ranks_together, slowest, uneven};
+use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary, Warning, WorkerSummary};
 use crate::start_up::start_up;
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
@@ -166,6 +166,7 @@ impl Digest {
 /// Puts the ranks side by side; where their collectives were seen those tell who is late, else their work does.
 fn put_ranks(report: &mut Report, processes: &[Process]) {
     let known = known_ranks(processes);
+    report.warnings.extend(missing(&known, report.run.ranks));
     let training: Vec<_> = known.iter().map(|(rank, run)| (*rank, run.process)).collect();
     let between = between(&training);
     report.ranks = ranks(&known, between.as_ref());
@@ -173,6 +174,9 @@ fn put_ranks(report: &mut Report, processes: &[Process]) {
     match between {
         Some(between) if between.summary.compared_steps > 0 => put_between(report, between),
         between => {
+            let trained = training.iter().any(|(_, process)| process.trains());
+            let unseen = between.is_none() && training.len() > 1 && trained;
+            report.warnings.extend(unseen.then_some(Warning::CollectivesNotSeen));
             report.communication = between.map(|between| between.summary);
             let slowest = report.ranks.as_deref().and_then(slowest);
             (report.slowest_rank, report.others_work_s) = slowest.unzip();

@@ -7,7 +7,7 @@ use laptime_core::{Role, Ticks};
 
 use crate::communication::{Beside, Between};
 use crate::process::Process;
-use crate::report::{EpochSummary, Finding, RankCommunication, RankSummary, Together};
+use crate::report::{EpochSummary, Finding, RankCommunication, RankSummary, Together, Warning};
 use crate::statistics::{mean, variance};
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
@@ -25,6 +25,14 @@ pub(crate) fn known_ranks(processes: &[Process]) -> Vec<(u32, Supervised<'_>)> {
     let numbers: BTreeSet<u32> = trainers.map(|process| process.facts.rank).collect();
     let known = |rank: u32| Some((rank, Supervised::of_rank(rank, processes)?));
     numbers.into_iter().filter_map(known).collect()
+}
+
+/// Ranks that left nothing on record, once any has trained; at first some are only slower to start.
+pub(crate) fn missing(known: &[(u32, Supervised<'_>)], world: u32) -> Option<Warning> {
+    let trained = known.iter().any(|(_, run)| run.process.trains());
+    let recorded: BTreeSet<u32> = known.iter().map(|(rank, _)| *rank).collect();
+    let ranks: Vec<u32> = (0..world).filter(|rank| !recorded.contains(rank)).collect();
+    (trained && !ranks.is_empty()).then_some(Warning::RanksMissing { ranks, world })
 }
 
 /// What each rank did; `None` when there is only one.
