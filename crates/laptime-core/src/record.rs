@@ -149,4 +149,11 @@ pub struct ProcessFacts {
     /// Which worker of its loader it is, from 0, where it said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
+    /// How often its launcher had started the ranks before.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub restart: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -22,7 +22,8 @@ pub struct RunMeta {
     pub pid_start: u64,
     /// Processes that train.
     pub ranks: u32,
-    /// The name of the launch that started them: the same in all its ranks, on any machine, and in no other launch.
+    /// The name of the launch that started them: the same in all its ranks, on any machine, also after a restart. No
+    /// other launch at that time has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch: Option<String>,
     /// Frameworks seen.

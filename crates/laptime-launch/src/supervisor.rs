@@ -7,7 +7,9 @@ use std::thread;
 
 use laptime_core::{Anchor, Closing, ProcessFacts, Record, Role, RunMeta, Sample, Status, Trouble};
 use laptime_record::probe::{RealSystem, nothing_used_at};
-use laptime_record::{FINISH_PATIENCE, Finished, MadeRun, Options, anchor, calibrate, make_run, source_name};
+use laptime_record::{
+    FINISH_PATIENCE, Finished, MadeRun, Options, anchor, calibrate, host, make_run, source_name,
+};
 use laptime_store::{Catalogue, LogName, LogWriter, ProcessIdentity, RealDisk};
 
 use crate::child_usage::ChildUsage;
@@ -53,15 +55,17 @@ impl Supervisor {
         let anchor_due_ns = began.monotonic_ns + ANCHOR_EVERY_NS;
         let is_shared = options.launch.is_some();
         let supervisor = Self { run, meta, log_name, is_shared, began, anchor_due_ns, probes, log, writer };
-        supervisor.begin(ns_per_tick);
+        supervisor.begin(ns_per_tick, options.launch.as_ref().map_or(0, |launch| launch.restart));
         supervisor
     }
 
-    fn begin(&self, ns_per_tick: f64) {
+    fn begin(&self, ns_per_tick: f64, restart: u32) {
         let process = ProcessIdentity::current();
         let facts = ProcessFacts {
             rank: self.log_name.rank(),
             role: Role::Supervisor,
+            host: host(),
+            restart,
             pid: process.pid,
             boot_id: process.boot_id,
             pid_start: process.pid_start,

@@ -8,6 +8,7 @@ use std::sync::MutexGuard;
 use laptime_core::Trouble;
 
 use crate::active::{self, RecorderLocks};
+use crate::communication::{Communication, lock_communication};
 use crate::device;
 use crate::imports::{Imports, imports};
 use crate::process_recorder::{ProcessRecorder, process_recorder};
@@ -18,6 +19,7 @@ use crate::trouble::early_troubles;
 struct Held {
     // In the order they are taken anywhere in this crate.
     process: MutexGuard<'static, ProcessRecorder>,
+    communication: MutexGuard<'static, Option<Communication>>,
     _recorder: RecorderLocks,
     _names: MutexGuard<'static, StageNames>,
     imports: MutexGuard<'static, Imports>,
@@ -42,6 +44,7 @@ extern "C" fn before() {
     let _ = std::panic::catch_unwind(|| {
         let held = Held {
             process: process_recorder(),
+            communication: lock_communication(),
             _recorder: active::lock_all(),
             _names: names(),
             imports: imports(),
@@ -63,6 +66,8 @@ extern "C" fn in_child() {
         if let Some(mut held) = held {
             held.process.begin_anew_in_child(was_on);
             held.imports.forget();
+            // No group of ranks outlives a fork, and what is under way here belongs to the parent.
+            *held.communication = None;
         }
     });
 }

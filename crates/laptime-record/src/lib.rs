@@ -25,6 +25,7 @@
 mod active;
 mod batch_log;
 mod clock;
+mod communication;
 mod count;
 pub mod device;
 mod explicit;
@@ -62,6 +63,7 @@ mod worker;
 
 pub use batch_log::BatchLog;
 pub use clock::{anchor, calibrate, now, source_name};
+pub use communication::{CollectiveId, GroupNumber, add_group, collective_begin, collective_end};
 pub use count::count;
 pub use explicit::{
     book_since, enter, enter_if_recording, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open,
@@ -73,9 +75,11 @@ pub use imports::{import_begins, imported};
 pub use join::{BEGAN_VARIABLE, RUN_VARIABLE, began_text};
 pub use lap::lap;
 pub use laptime_core::{
-    Counter, FitFacts, LayerFacts, Metric, RunMeta, StageId, Status, Ticks, Track, TrackKind,
+    CollectiveKind, Counter, FitFacts, GroupFacts, LayerFacts, Metric, RunMeta, StageId, Status, Ticks,
+    Track, TrackKind,
 };
 pub use layers::{layers_off, record_layer};
+pub use machine::host;
 pub use mark::{MarkId, mark};
 pub use options::Options;
 pub use place::{MadeRun, make_run};

@@ -11,6 +11,13 @@ pub(crate) fn describe() -> Machine {
     Machine { cpus, cpu_model: cpu_model(), memory_bytes: memory_bytes(), kernel: kernel() }
 }
 
+/// What the machine calls itself.
+#[must_use]
+pub fn host() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
 fn cpu_model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

@@ -68,7 +68,7 @@ impl Place {
             made: Ok(invitation.run.clone()),
             folder: invitation.run,
             log: LogName::Rank(rank),
-            known: Some(Box::new(options.meta.clone())),
+            known: Some(Box::new(known_of(options))),
             process: ProcessIdentity::current(),
             joined: RECORDERS.fetch_add(1, Ordering::Relaxed),
             own_began,
@@ -131,6 +131,12 @@ impl Place {
     }
 }
 
+/// What a process that joins a run knows of it and its maker may not.
+fn known_of(options: &Options) -> RunMeta {
+    let launch = options.launch.as_ref().map(|launch| launch.shared_name.clone());
+    RunMeta { launch, ..options.meta.clone() }
+}
+
 /// A run that was made, or was to be.
 #[derive(Debug)]
 pub struct MadeRun {
@@ -152,6 +158,7 @@ pub fn make_run(disk: &mut dyn Disk, options: &Options, began: &Anchor, log: Log
     let machine = machine::describe();
     let mut meta = RunMeta { started_real_ns: began.real_ns, machine, ..options.meta.clone() };
     meta.ranks = meta.ranks.max(1);
+    meta.launch = options.launch.as_ref().map(|launch| launch.shared_name.clone());
     let catalogue = Catalogue::at(&root);
     let made = match &options.launch {
         Some(launch) => catalogue.create_shared(disk, &mut meta, &launch.name, log),

@@ -6,29 +6,40 @@ use laptime_store::ProcessIdentity;
 
 /// What a launcher passes to the processes it starts.
 struct Launcher {
+    /// What it is called in the names of its launches.
+    name: &'static str,
     /// The variables with this process' rank and the number of ranks.
     rank: (&'static str, &'static str),
     /// Variables that together are the same in all ranks of one launch.
     shared: &'static [&'static str],
     /// The one of them that no other launch has, unless its value says nothing.
     unique: &'static str,
+    /// How often it has started the ranks again.
+    restarts: Option<&'static str>,
 }
 
+/// `accelerate launch` and DeepSpeed's launcher speak as torchrun does, without its names for a launch.
 const LAUNCHERS: [Launcher; 3] = [
     Launcher {
+        name: "torchrun",
         rank: ("RANK", "WORLD_SIZE"),
-        shared: &["TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT"],
+        shared: &["TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"],
         unique: "TORCHELASTIC_RUN_ID",
+        restarts: Some("TORCHELASTIC_RESTART_COUNT"),
     },
     Launcher {
+        name: "mpirun",
         rank: ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
         shared: &["PMIX_NAMESPACE"],
         unique: "PMIX_NAMESPACE",
+        restarts: None,
     },
     Launcher {
+        name: "srun",
         rank: ("SLURM_PROCID", "SLURM_NTASKS"),
-        shared: &["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"],
+        shared: &["SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID"],
         unique: "SLURM_JOB_ID",
+        restarts: Some("SLURM_RESTART_COUNT"),
     },
 ];
 /// What torchrun calls a launch that was given no name.
@@ -41,8 +52,13 @@ pub struct Launch {
     pub rank: u32,
     /// How many ranks there are, two or more.
     pub ranks: u32,
-    /// A name for the launch: the same in all its ranks, and in no other launch.
+    /// A name for the launch on this machine, one for each time that its ranks are started: no other has it.
     pub name: String,
+    /// A name for the launch on any machine, whenever its ranks are started; a later launch may have it again where
+    /// its launcher gives it no name of its own.
+    pub shared_name: String,
+    /// How often its ranks had been started before.
+    pub restart: u32,
 }
 
 impl Launch {
@@ -53,18 +69,19 @@ impl Launch {
     }
 
     fn from(variable: impl Fn(&str) -> Option<String>, parent: &ProcessIdentity) -> Option<Self> {
-        let (launcher, rank, ranks) = launched(&variable)?;
+        let (launcher, rank, ranks) = launched(&variable).filter(|(_, _, ranks)| *ranks > 1)?;
+        let words = launcher.shared.iter().map(|name| variable(name).unwrap_or_default());
+        let words: Vec<String> = std::iter::once(launcher.name.to_owned()).chain(words).collect();
+        let restart = launcher.restarts.and_then(|name| variable(name)?.trim().parse().ok()).unwrap_or(0);
         let mut hasher = DefaultHasher::new();
-        for name in launcher.shared {
-            (name, variable(name)).hash(&mut hasher);
-        }
+        (&words, restart).hash(&mut hasher);
         let is_unique = variable(launcher.unique).is_some_and(|id| !id.is_empty() && id != NO_NAME);
         if !is_unique {
             // Ranks of one launch on one machine have one parent: the launcher.
             (parent.pid, parent.pid_start, &parent.boot_id).hash(&mut hasher);
         }
         let name = format!("{:016x}", hasher.finish());
-        (ranks > 1).then_some(Self { rank, ranks, name })
+        Some(Self { rank, ranks, name, shared_name: words.join(":"), restart })
     }
 }
 
@@ -79,7 +96,13 @@ fn launched(variable: &impl Fn(&str) -> Option<String>) -> Option<(&'static Laun
     let number = |name| variable(name)?.trim().parse::<u32>().ok();
     let numbers =
         |launcher: &'static Launcher| Some((launcher, number(launcher.rank.0)?, number(launcher.rank.1)?));
-    LAUNCHERS.iter().find_map(numbers).filter(|(_, rank, ranks)| rank < ranks)
+    let found = LAUNCHERS.iter().filter(|launcher| !is_only_allocated(launcher, variable)).find_map(numbers);
+    found.filter(|(_, rank, ranks)| rank < ranks)
+}
+
+/// Whether this is the script of a batch job of Slurm: it has the number of tasks, and only `srun` starts them.
+fn is_only_allocated(launcher: &Launcher, variable: &impl Fn(&str) -> Option<String>) -> bool {
+    launcher.name == "srun" && variable("SLURM_JOB_ID").is_some() && variable("SLURM_STEP_ID").is_none()
 }
 
 #[cfg(test)]
@@ -106,6 +129,32 @@ mod tests {
         assert_eq!(rank(&[("SLURM_PROCID", "3"), ("SLURM_NTASKS", "4")]), Some((3, 4)));
         assert_eq!(rank(&[("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")]), Some((3, 4)));
         assert_eq!(rank(&[("RANK", "7"), ("WORLD_SIZE", "2")]), None);
+    }
+
+    #[test]
+    fn the_script_of_a_batch_job_is_alone_and_what_it_starts_with_srun_is_not() {
+        let batch = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4"), ("SLURM_JOB_ID", "7")];
+        assert_eq!(rank(&batch), None);
+        assert_eq!(rank(&[&batch[..], &[("SLURM_STEP_ID", "0")]].concat()), Some((0, 4)));
+        assert_eq!(rank(&[&batch[..], &[("RANK", "1"), ("WORLD_SIZE", "2")]].concat()), Some((1, 2)));
+    }
+
+    #[test]
+    fn a_restart_has_a_run_of_its_own_in_the_same_launch() {
+        let begun = |restart, parent| {
+            let variables = [
+                ("RANK", "0"),
+                ("WORLD_SIZE", "2"),
+                ("MASTER_ADDR", "a"),
+                ("TORCHELASTIC_RUN_ID", "job"),
+                ("TORCHELASTIC_RESTART_COUNT", restart),
+            ];
+            launch(&variables, parent).unwrap()
+        };
+        let (first, again) = (begun("0", 7), begun("2", 8));
+        assert_ne!(first.name, again.name);
+        assert_eq!((&first.shared_name, first.restart), (&again.shared_name, 0));
+        assert_eq!((again.shared_name.as_str(), again.restart), ("torchrun:job:a:", 2));
     }
 
     #[test]

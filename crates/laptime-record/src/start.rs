@@ -15,6 +15,7 @@ use crate::flusher::Flusher;
 use crate::fork;
 use crate::guard::guarded;
 use crate::imports::take_early_imports;
+use crate::machine;
 use crate::options::Options;
 use crate::place::Place;
 use crate::probe::{Probes, RealSystem};
@@ -47,6 +48,7 @@ impl Recorder {
         let mut facts = process_facts(&identity);
         facts.parent = place.is_beside_another().then(parent_pid);
         facts.worker = worker();
+        facts.restart = options.launch.as_ref().map_or(0, |launch| launch.restart);
         facts.ring = ring.name();
         facts.known = place.known.clone();
         let ring_path = ring.path().map(Path::to_owned);
@@ -109,6 +111,7 @@ fn parent_pid() -> u32 {
 pub(crate) fn process_facts(identity: &RingIdentity) -> ProcessFacts {
     ProcessFacts {
         rank: identity.rank,
+        host: machine::host(),
         pid: identity.process.pid,
         boot_id: identity.process.boot_id.clone(),
         pid_start: identity.process.pid_start,
