@@ -15,7 +15,10 @@ pub(crate) fn deaths(run: &Supervised<'_>, processes: &[Process]) -> Vec<Death> 
         let facts = &process.facts;
         (facts.parent.is_some(), facts.rank, facts.worker, facts.started, facts.pid)
     });
-    died.into_iter().map(death).collect()
+    let mut hosts = processes.iter().filter_map(|process| process.facts.host.as_ref());
+    let first = hosts.next();
+    let several = hosts.any(|host| Some(host) != first);
+    died.into_iter().map(|process| death(process, several)).collect()
 }
 
 /// Whether an end without a word is a death, given how the command ended.
@@ -42,7 +45,7 @@ fn is_at_work(process: &Process) -> bool {
     process.lanes.values().any(|lane| lane.state.as_ref().is_some_and(|state| state.open.len() > 1))
 }
 
-fn death(process: &Process) -> Death {
+fn death(process: &Process, several_hosts: bool) -> Death {
     let fit = process.fits.iter().rev().find(|(_, fit)| fit.began.is_some() && fit.ended.is_none());
     let epoch = fit.and_then(|(_, fit)| fit.epochs.last());
     let by_steps = fit.map(|(_, fit)| fit).filter(|fit| fit.is_by_steps());
@@ -52,6 +55,7 @@ fn death(process: &Process) -> Death {
         part: part(process),
         rank: process.facts.rank,
         worker: process.facts.worker,
+        host: process.facts.host.clone().filter(|_| several_hosts),
         pid: process.facts.pid,
         fit: fit.map(|(index, _)| *index),
         epoch: epoch.map(|epoch| epoch.index),

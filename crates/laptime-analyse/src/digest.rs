@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use laptime_core::{ProfileRecord, Record, RunMeta, Status};
 
+use crate::communication::{between, put_between};
 use crate::compare::ComparedRun;
 use crate::death::{counts, deaths};
 use crate::device_ledger::{device_ledger, device_tracks};
@@ -16,8 +17,8 @@ use crate::loading::loading;
 use crate::passes::Passes;
 use crate::process::Process;
 use crate::profile::{self, ProfileFold, ProfileStacks};
-use crate::ranks::{ranks, ranks_together, slowest, uneven};
-use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary, WorkerSummary};
+use crate::ranks::{known_ranks, missing, ranks, ranks_together, slowest, uneven};
+use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary, Warning, WorkerSummary};
 use crate::start_up::start_up;
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
@@ -154,15 +155,33 @@ impl Digest {
             (steps.samples_per_s, steps.tokens_per_s) = (together.samples_per_s, together.tokens_per_s);
         }
         report.profile = profile::summary(&self.profiles, &self.profile_stacks());
-        report.ranks = ranks(processes);
-        report.together = report.together.or(report.ranks.as_deref().map(ranks_together));
-        let slowest = report.ranks.as_deref().and_then(slowest);
-        (report.slowest_rank, report.others_work_s) = slowest.unzip();
-        report.findings.extend(report.ranks.as_deref().and_then(uneven));
+        put_ranks(&mut report, processes);
         report.deaths = deaths(&run, processes);
         let own = report.deaths.iter().find(|death| death.pid == run.process.facts.pid);
         report.open_stages = own.map(|death| death.open_stages.clone()).unwrap_or_default();
         report
+    }
+}
+
+/// Puts the ranks side by side; where their collectives were seen those tell who is late, else their work does.
+fn put_ranks(report: &mut Report, processes: &[Process]) {
+    let known = known_ranks(processes);
+    report.warnings.extend(missing(&known, report.run.ranks));
+    let training: Vec<_> = known.iter().map(|(rank, run)| (*rank, run.process)).collect();
+    let between = between(&training);
+    report.ranks = ranks(&known, between.as_ref());
+    report.together = report.together.or(report.ranks.as_deref().map(ranks_together));
+    match between {
+        Some(between) if between.summary.compared_steps > 0 => put_between(report, between),
+        between => {
+            let trained = training.iter().any(|(_, process)| process.trains());
+            let unseen = between.is_none() && training.len() > 1 && trained;
+            report.warnings.extend(unseen.then_some(Warning::CollectivesNotSeen));
+            report.communication = between.map(|between| between.summary);
+            let slowest = report.ranks.as_deref().and_then(slowest);
+            (report.slowest_rank, report.others_work_s) = slowest.unzip();
+            report.findings.extend(report.ranks.as_deref().and_then(uneven));
+        }
     }
 }
 
@@ -199,6 +218,7 @@ fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {
         start_up: started,
         trainers: None,
         ranks: None,
+        communication: None,
         slowest_rank: None,
         others_work_s: None,
         together: None,

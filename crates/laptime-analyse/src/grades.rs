@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::statistics::median;
+
 /// The version of [`Grades`]; fields may be added to it, none changes meaning.
 pub const GRADES_SCHEMA: &str = "laptime.grades/1";
 
@@ -87,14 +89,6 @@ impl MarkGrades {
             median_width: median_of(&|one| (one.high_s - one.low_s) / one.predicted_s)?,
         })
     }
-}
-
-/// The value in the middle, or between the two that are; `None` of nothing.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (below, above) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
-    Some(f64::midpoint(*below, *above))
 }
 
 /// Wilson's interval of a share, which stays within 0 and 1 however few there are.

@@ -6,6 +6,7 @@
 pub mod advise;
 mod chance;
 mod clock;
+mod communication;
 pub mod compare;
 mod compiled;
 mod contention;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use laptime_core::{
-    Closing, Counter, Estimate, Event, Gauge, GroupFacts, LaneState, Metric, ProcessFacts, Record, Role,
-    Sample, StageId, Status, Ticks, Timebase, Track, TrackKind, Trouble,
+    Closing, Counter, Estimate, Event, Gauge, LaneState, Metric, ProcessFacts, Record, Role, Sample, StageId,
+    Status, Ticks, Timebase, Track, TrackKind, Trouble,
 };
 
 use crate::clock::Clock;
+use crate::communication::Communication;
 use crate::device::{DeviceFold, Gate, Passed, Released};
 use crate::device_rows::DeviceRows;
 use crate::fit::Fit;
@@ -51,8 +52,8 @@ pub(crate) struct Process {
     pub(crate) clock: Clock,
     /// What the boundaries of its devices say, by lane.
     pub(crate) devices: BTreeMap<u32, DeviceFold>,
-    /// Its groups of ranks, by number.
-    pub(crate) groups: BTreeMap<u16, GroupFacts>,
+    /// What it exchanged with other ranks; absent where it belongs to no group.
+    pub(crate) communication: Option<Box<Communication>>,
     /// Where the host's events wait for the devices.
     pub(crate) gate: Gate,
     /// How it ended, when it said so.
@@ -85,7 +86,7 @@ impl Process {
             Record::Track { lane, track, started } => self.take_track(*lane, track, *started),
             Record::Device { lane, facts } => self.lane(*lane).device = Some(facts.clone()),
             Record::Fit { fit, facts } => self.fits.entry(*fit).or_default().learn(facts),
-            Record::Group { group, facts } => drop(self.groups.insert(*group, facts.clone())),
+            Record::Group { group, facts } => self.communication.get_or_insert_default().learn(*group, facts),
             Record::Layer { fit, facts } => self.fits.entry(*fit).or_default().take_layer(facts),
             Record::Import { name, length } => self.imports.take(name, *length),
             Record::Event { lane, event } => self.take_event(*lane, event),
@@ -96,8 +97,14 @@ impl Process {
             Record::Closed { at, closing } => {
                 self.gate.end(*at);
                 self.closed = Some((*at, closing.clone()));
+                self.close_communication();
             }
-            Record::Ended { status } => self.ended = Some(*status),
+            Record::Ended { status } => {
+                self.ended = Some(*status);
+                if *status != Status::Running {
+                    self.close_communication();
+                }
+            }
         }
     }
 
@@ -242,6 +249,10 @@ impl Process {
         }
     }
 
+    fn close_communication(&mut self) {
+        self.communication.iter_mut().for_each(|communication| communication.close());
+    }
+
     fn take_track(&mut self, lane: u32, track: &Track, started: Ticks) {
         if track.kind == TrackKind::Device {
             self.devices.entry(lane).or_default();
@@ -261,6 +272,13 @@ impl Process {
     fn take_event(&mut self, number: u32, event: &Event) {
         if let Some(at) = event.instant() {
             self.see(number, at);
+        }
+        if matches!(event, Event::Collective { .. }) {
+            self.communication.get_or_insert_default();
+        }
+        if let Some(communication) = &mut self.communication {
+            let kind = self.lanes.get(&number).map_or(TrackKind::Thread, |lane| lane.track.kind);
+            communication.take(number, kind, event);
         }
         match *event {
             Event::Boundary { stream, stage, host, done } => {

@@ -1,12 +1,13 @@
 //! Ranks: every process that trains in a run that several share, each with its own ledger.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use laptime_core::Role;
 use laptime_core::units::duration;
+use laptime_core::{Role, Ticks};
 
+use crate::communication::{Beside, Between};
 use crate::process::Process;
-use crate::report::{EpochSummary, Finding, RankSummary, Together};
+use crate::report::{EpochSummary, Finding, RankCommunication, RankSummary, Together, Warning};
 use crate::statistics::{mean, variance};
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
@@ -18,13 +19,28 @@ const MATERIAL: f64 = 0.02;
 /// What the work of ranks may differ by where there are too few epochs.
 const UNKNOWN_NOISE: f64 = 0.05;
 
-/// All ranks that recorded; `None` when there is only one.
-pub(crate) fn ranks(processes: &[Process]) -> Option<Vec<RankSummary>> {
+/// Every rank that recorded, by the process that trains for it.
+pub(crate) fn known_ranks(processes: &[Process]) -> Vec<(u32, Supervised<'_>)> {
     let trainers = processes.iter().filter(|process| process.facts.role == Role::Trainer);
     let numbers: BTreeSet<u32> = trainers.map(|process| process.facts.rank).collect();
-    let summary = |rank: &u32| Some(rank_summary(*rank, &Supervised::of_rank(*rank, processes)?));
-    let summaries: Vec<RankSummary> = numbers.iter().filter_map(summary).collect();
-    (summaries.len() > 1).then_some(summaries)
+    let known = |rank: u32| Some((rank, Supervised::of_rank(rank, processes)?));
+    numbers.into_iter().filter_map(known).collect()
+}
+
+/// Ranks that left nothing on record, once any has trained; at first some are only slower to start.
+pub(crate) fn missing(known: &[(u32, Supervised<'_>)], world: u32) -> Option<Warning> {
+    let trained = known.iter().any(|(_, run)| run.process.trains());
+    let recorded: BTreeSet<u32> = known.iter().map(|(rank, _)| *rank).collect();
+    let ranks: Vec<u32> = (0..world).filter(|rank| !recorded.contains(rank)).collect();
+    (trained && !ranks.is_empty()).then_some(Warning::RanksMissing { ranks, world })
+}
+
+/// What each rank did; `None` when there is only one.
+pub(crate) fn ranks(known: &[(u32, Supervised<'_>)], between: Option<&Between>) -> Option<Vec<RankSummary>> {
+    let beside =
+        |rank: &u32| between.and_then(|between| between.ranks.get(rank)).copied().unwrap_or_default();
+    let summary = |(rank, run): &(u32, Supervised<'_>)| rank_summary(*rank, run, beside(rank));
+    (known.len() > 1).then(|| known.iter().map(summary).collect())
 }
 
 /// The rank that works longest on a step, and what the others take; `None` where that is not known of two, or
@@ -68,9 +84,11 @@ pub(crate) fn uneven(ranks: &[RankSummary]) -> Option<Finding> {
     (most > UNEVEN * least).then(|| Finding::new("uneven_ranks", text()))
 }
 
-fn rank_summary(rank: u32, run: &Supervised<'_>) -> RankSummary {
+fn rank_summary(rank: u32, run: &Supervised<'_>, beside: Beside) -> RankSummary {
     let (wall_s, ledger) = run.ledger();
     let laps = Laps::of(run.process);
+    let communication = of_steps(run.process, &laps, beside);
+    let in_backward_s = communication.map_or(0.0, |_| in_backward_s(run.process));
     RankSummary {
         rank,
         status: run.status(),
@@ -79,9 +97,38 @@ fn rank_summary(rank: u32, run: &Supervised<'_>) -> RankSummary {
         steps: laps.steps,
         samples: summary::known(laps.samples),
         samples_per_s: laps.samples_per_s(),
-        work_s: laps.work_s(),
+        work_s: laps.work_s().map(|work| (work - in_backward_s).max(0.0)),
         work_error_s: laps.work_error_s(),
+        host: run.process.facts.host.clone(),
+        communication,
     }
+}
+
+/// What a rank stood still in the backward pass of a step, seconds.
+fn in_backward_s(process: &Process) -> f64 {
+    let Some(fold) = process.communication.as_deref().filter(|fold| fold.steps > 0) else { return 0.0 };
+    process.timebase().seconds(Ticks(fold.exposure.in_backward)) / fold.steps as f64
+}
+
+/// What a rank did in a step, with what it exchanged; `None` where no collective was seen.
+fn of_steps(process: &Process, laps: &Laps, beside: Beside) -> Option<RankCommunication> {
+    let fold = process.communication.as_deref().filter(|fold| fold.steps > 0 && laps.steps > 0)?;
+    let (steps, exposure) = (fold.steps as f64, fold.exposure);
+    let seconds = |ticks| process.timebase().seconds(Ticks(ticks)) / steps;
+    let exposed_s = seconds(exposure.exposed);
+    let waiting_s = beside.waiting.map(|share| share * exposed_s);
+    Some(RankCommunication {
+        step_s: laps.wall_s / laps.steps as f64,
+        data_s: laps.stages_s(&["data_wait", "prepare"]),
+        compute_s: (laps.stages_s(&["forward", "loss", "backward", "optimizer"]) - in_backward_s(process))
+            .max(0.0),
+        hidden_s: seconds(exposure.busy - exposure.exposed),
+        exposed_s,
+        transfer_s: waiting_s.map(|waiting| exposed_s - waiting),
+        waiting_s,
+        late: beside.late,
+        bytes: fold.step_bytes() as f64 / steps,
+    })
 }
 
 /// What all laps of a process come to: the same steps and samples that its table of laps has.
@@ -93,21 +140,34 @@ pub(crate) struct Laps {
     communication_s: f64,
     /// Mean time of a step in each lap, without communication.
     works: Vec<f64>,
+    /// All stages, seconds.
+    stages: BTreeMap<String, f64>,
 }
 
 impl Laps {
     /// Adds up the laps of a process.
     pub(crate) fn of(process: &Process) -> Self {
         let laps = summary::trainings(process, &process.timebase(), Asked::default()).laps;
+        let mut stages: BTreeMap<String, f64> = BTreeMap::new();
+        for (stage, seconds) in laps.iter().flat_map(|lap| &lap.stages) {
+            *stages.entry(stage.clone()).or_default() += seconds;
+        }
         let sum = |of: fn(&EpochSummary) -> u64| laps.iter().map(of).fold(0, u64::saturating_add);
         Self {
             steps: sum(|lap| lap.steps),
             samples: sum(|lap| lap.samples.unwrap_or(0)),
             tokens: sum(|lap| lap.tokens.unwrap_or(0)),
             wall_s: laps.iter().map(|lap| lap.wall_s).sum(),
-            communication_s: laps.iter().filter_map(|lap| lap.stages.get("communication")).sum(),
+            communication_s: stages.get("communication").copied().unwrap_or(0.0),
             works: laps.iter().filter_map(work_of).collect(),
+            stages,
         }
+    }
+
+    /// Some stages together in a step, seconds.
+    fn stages_s(&self, names: &[&str]) -> f64 {
+        let seconds = names.iter().filter_map(|name| self.stages.get(*name));
+        seconds.fold(0.0, |sum, seconds| sum + seconds) / self.steps.max(1) as f64
     }
 
     /// Samples a second of the laps.
@@ -155,6 +215,8 @@ mod tests {
             samples_per_s: None,
             work_s: Some(work_ms * 1e-3),
             work_error_s: error_ms.map(|error| error * 1e-3),
+            host: None,
+            communication: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use laptime_core::{Estimate, Status};
 use serde::Serialize;
 
+mod communication;
 mod findings;
 mod fits;
 mod laps;
@@ -12,6 +13,7 @@ mod profile;
 mod tracks;
 mod trainers;
 
+pub use communication::{CommunicationSummary, GroupSummary, Pattern, RankCommunication, Straggler};
 pub use findings::{Death, Finding, Law, OpenStageSummary, Part, Warning};
 pub use fits::{EpochTimes, FitSummary, MetricValue, SteadySteps, TargetSummary};
 pub use laps::{EpochSummary, LapKind, StepStatistics};
@@ -60,6 +62,8 @@ pub struct Report {
     pub slowest_rank: Option<u32>,
     /// Mean work of the other ranks on a step, seconds; absent where none is slowest.
     pub others_work_s: Option<f64>,
+    /// What the ranks exchange and whom they wait for; absent where no collective was seen.
+    pub communication: Option<CommunicationSummary>,
     /// What ranks or trainers side by side come to; absent when the training is alone.
     pub together: Option<Together>,
     /// Ledgers of loader workers; absent when there are none.

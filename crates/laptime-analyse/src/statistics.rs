@@ -1,8 +1,16 @@
-//! Statistics: means, variances, Student's t and ratios of variances.
+//! Statistics: means, variances, Student's t, ratios of variances and counts by chance.
 
 /// The mean; `None` of nothing.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The value in the middle, or between the two that are; `None` of nothing.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (below, above) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+    Some(f64::midpoint(*below, *above))
 }
 
 /// The sample variance; `None` of fewer than two values.
@@ -99,6 +107,15 @@ pub(crate) fn variance_ratio_above(ratio: f64, above: f64, below: f64) -> f64 {
     incomplete_beta(below / 2.0, above / 2.0, below / (below + above * ratio.max(0.0)))
 }
 
+/// The probability that something of this chance happens at least so often in so many tries.
+pub(crate) fn binomial_at_least(times: usize, tries: usize, chance: f64) -> f64 {
+    match times {
+        0 => 1.0,
+        _ if times > tries => 0.0,
+        _ => incomplete_beta(times as f64, (tries - times + 1) as f64, chance),
+    }
+}
+
 /// The regularised incomplete beta function by its continued fraction (Lentz; DLMF 8.17.22).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
@@ -185,6 +202,8 @@ mod tests {
         assert!((variance_ratio_above(4.10, 2.0, 10.0) - 0.05).abs() < 1e-3);
         assert!((variance_ratio_above(2.71, 5.0, 20.0) - 0.05).abs() < 1e-3);
         close(variance_ratio_above(0.0, 3.0, 4.0), 1.0);
+        close(binomial_at_least(8, 10, 0.5), 56.0 / 1_024.0);
+        assert_eq!((binomial_at_least(0, 5, 0.1), binomial_at_least(6, 5, 0.1)), (1.0, 0.0));
     }
 
     #[test]
@@ -193,6 +212,10 @@ mod tests {
         assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
         assert_eq!(variance(&[1.0, 2.0, 6.0]), Some(7.0));
         assert_eq!(variance(&[1.0]), None);
+        assert_eq!(
+            (median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0]), median(&[])),
+            (Some(2.0), Some(2.5), None)
+        );
     }
 
     #[test]

@@ -34,16 +34,16 @@ impl<'a> Supervised<'a> {
         // Where every rank's own log is lost, whoever recorded says what is known.
         let trainer = trainer.or_else(|| ranks.min_by_key(|process| process.facts.rank));
         let process = trainer.or_else(|| supervisors(processes).min_by_key(|process| process.facts.rank))?;
-        let rank = process.facts.rank;
         let host = host_of(process, processes);
-        Some(Self { process, supervisor: supervisor_of(rank, processes), host, all: processes })
+        Some(Self { process, supervisor: supervisor_of(process, processes), host, all: processes })
     }
 
     /// One rank of a run, with the supervisor it has for itself.
     pub(crate) fn of_rank(rank: u32, processes: &'a [Process]) -> Option<Self> {
-        let supervisor = supervisors(processes).find(|process| process.facts.rank == rank);
-        let supervisor = supervisor.filter(|_| supervisors(processes).count() > 1);
         let process = trainer_of(rank, processes)?;
+        let own = |one: &&Process| one.facts.rank == rank && is_beside(one, process);
+        let supervisor = supervisors(processes).find(own);
+        let supervisor = supervisor.filter(|_| supervisors(processes).count() > 1);
         Some(Self { process, supervisor, host: host_of(process, processes), all: &[] })
     }
 
@@ -217,10 +217,16 @@ fn supervisors(processes: &[Process]) -> impl Iterator<Item = &Process> {
     processes.iter().filter(|process| process.facts.role == Role::Supervisor)
 }
 
-/// The process that waits for a rank: its own where every rank has one, else the only one.
-fn supervisor_of(rank: u32, processes: &[Process]) -> Option<&Process> {
-    let own = supervisors(processes).find(|process| process.facts.rank == rank);
-    own.or_else(|| supervisors(processes).min_by_key(|process| process.facts.rank))
+/// The process that waits for another: its own where every rank has one, else the only one of its machine.
+fn supervisor_of<'a>(process: &Process, processes: &'a [Process]) -> Option<&'a Process> {
+    let beside = || supervisors(processes).filter(|one| is_beside(one, process));
+    let own = beside().find(|one| one.facts.rank == process.facts.rank);
+    own.or_else(|| beside().min_by_key(|one| one.facts.rank))
+}
+
+/// Whether two processes were on one machine, so that their clocks are the same.
+fn is_beside(one: &Process, other: &Process) -> bool {
+    one.facts.boot_id == other.facts.boot_id
 }
 
 /// The process that trains as this rank: its own, else one that joined beside it and takes steps. One that

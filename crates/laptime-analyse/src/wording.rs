@@ -7,6 +7,11 @@ pub(crate) fn times(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.1}×") } else { format!("{ratio:.0}×") }
 }
 
+/// A ratio such as `1.57×`, with as many digits as a gain of a few percent needs.
+pub(crate) fn times_exactly(ratio: f64) -> String {
+    if ratio < 9.995 { format!("{ratio:.2}×") } else { times(ratio) }
+}
+
 /// Two ratios as an interval such as `2.2–2.6×`, with as many digits as tell them apart.
 pub(crate) fn times_between(low: f64, high: f64) -> String {
     let ends = |digits: usize| (format!("{low:.digits$}"), format!("{high:.digits$}"));

@@ -208,10 +208,13 @@ Examples:
   laptime report --export tensorboard logs  its epochs as charts in TensorBoard
   laptime report --export speedscope FILE   the samples of `run --profile`")]
 pub(crate) struct ReportArgs {
-    /// Which run or sweep: a run's name, the id of either or the beginning of it, or `sweep` for the latest
-    /// sweep [default: the latest run]
+    /// Which run or sweep: a run's name, the id of either or the beginning of it, `sweep` for the latest sweep, or
+    /// a folder with runs [default: the latest run]
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
+    /// Folders with the rest of a run whose machines share no disk
+    #[arg(value_name = "FOLDER")]
+    pub(crate) others: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) form: SweepForm,
     /// Print every epoch; past 10,000 of them JSON has neighbours folded

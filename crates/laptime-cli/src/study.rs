@@ -10,20 +10,35 @@ use laptime_store::{LogName, ProfileReader, RunReader, StoreError};
 
 /// A run that is being read: what was read so far, and where to go on.
 pub(crate) struct Study {
+    /// One, but for a run that was recorded in several folders.
+    parts: Vec<Part>,
+    /// Those of the first part; `None` where nobody asks for them.
+    profiles: Option<ProfileReader>,
+    digest: Digest,
+    /// The logs met so far, with the part each is in; a log's place here is its number in the digest.
+    logs: Vec<(usize, LogName)>,
+}
+
+/// What one folder holds of a run.
+struct Part {
     /// `None` for a run that is in memory only.
     run: Option<PathBuf>,
     reader: RunReader,
-    /// `None` where nobody asks for them.
-    profiles: Option<ProfileReader>,
-    digest: Digest,
-    /// The logs met so far; a log's place here is its number in the digest.
-    logs: Vec<LogName>,
 }
 
 impl Study {
     /// Begins with the run in a folder.
     pub(crate) fn open(run: &Path) -> Result<Self, StoreError> {
         Ok(Self::of(RunReader::open(run)?, Some(run)))
+    }
+
+    /// Begins with a run in several folders; they are described by the first.
+    pub(crate) fn open_parts(runs: &[&Path]) -> Result<Self, StoreError> {
+        let part = |run: &&Path| Ok(Part { run: Some(run.to_path_buf()), reader: RunReader::open(run)? });
+        let parts = runs.iter().map(part).collect::<Result<Vec<_>, StoreError>>()?;
+        let profiles = runs.first().map(|run| ProfileReader::of(run));
+        let meta = parts.first().map(|part| part.reader.meta().clone()).unwrap_or_default();
+        Ok(Self { parts, profiles, digest: Digest::new(meta), logs: Vec::new() })
     }
 
     /// Begins with a run that has just finished, also where its files are incomplete or gone.
@@ -42,7 +57,7 @@ impl Study {
         let meta: RunMeta = reader.meta().clone();
         let profiles = run.map(ProfileReader::of);
         let run = run.map(Path::to_owned);
-        Self { run, reader, profiles, digest: Digest::new(meta), logs: Vec::new() }
+        Self { parts: vec![Part { run, reader }], profiles, digest: Digest::new(meta), logs: Vec::new() }
     }
 
     /// Makes the laps of trainings without epochs windows of so many steps.
@@ -59,8 +74,8 @@ impl Study {
 
     /// Reads what is new and reports on all of it.
     pub(crate) fn report(&mut self) -> Result<Report, StoreError> {
-        let Self { reader, profiles, digest, logs, .. } = self;
-        reader.poll(&mut |log, record| digest.take_from(log_number(logs, log), &record))?;
+        self.read()?;
+        let Self { profiles, digest, .. } = self;
         if let Some(profiles) = profiles {
             profiles.poll(&mut |profile, record| digest.take_profile(profile, &record))?;
         }
@@ -69,9 +84,17 @@ impl Study {
 
     /// Reads what is new and gives the run as it is compared with others.
     pub(crate) fn compared_run(&mut self) -> Result<ComparedRun, StoreError> {
-        let Self { reader, digest, logs, .. } = self;
-        reader.poll(&mut |log, record| digest.take_from(log_number(logs, log), &record))?;
-        Ok(digest.compared_run())
+        self.read()?;
+        Ok(self.digest.compared_run())
+    }
+
+    fn read(&mut self) -> Result<(), StoreError> {
+        let Self { parts, digest, logs, .. } = self;
+        for (at, part) in parts.iter_mut().enumerate() {
+            let mut sink = |log, record| digest.take_from(log_number(logs, (at, log)), &record);
+            part.reader.poll(&mut sink)?;
+        }
+        Ok(())
     }
 
     /// Gives every epoch of the newest report, which has these laps, by reading the run once more.
@@ -80,10 +103,11 @@ impl Study {
         laps: Vec<EpochSummary>,
         sink: &mut dyn FnMut(&EpochSummary),
     ) -> Result<(), StoreError> {
-        let (Some(run), Some(mut epochs)) = (&self.run, self.digest.every_epoch(laps)) else { return Ok(()) };
-        let log = self.logs.get(epochs.log()).copied();
+        let Some(mut epochs) = self.digest.every_epoch(laps) else { return Ok(()) };
+        let Some((part, log)) = self.logs.get(epochs.log()).copied() else { return Ok(()) };
+        let Some(run) = self.parts.get(part).and_then(|part| part.run.as_deref()) else { return Ok(()) };
         RunReader::open(run)?.poll(&mut |of, record| {
-            if Some(of) == log {
+            if of == log {
                 epochs.take(&record, sink);
             }
         })?;
@@ -97,7 +121,7 @@ impl Study {
     }
 }
 
-fn log_number(logs: &mut Vec<LogName>, log: LogName) -> usize {
+fn log_number(logs: &mut Vec<(usize, LogName)>, log: (usize, LogName)) -> usize {
     logs.iter().position(|known| *known == log).unwrap_or_else(|| {
         logs.push(log);
         logs.len() - 1

@@ -106,7 +106,7 @@ impl Catalogue {
             .flatten()
             // A link is not a run of this catalogue, whatever it points to.
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .filter_map(|entry| RunEntry::read(&entry.path()))
+            .filter_map(|entry| RunEntry::at(&entry.path()))
             .collect();
         runs.sort_by(|a, b| (a.meta.started_real_ns, &a.meta.id).cmp(&(b.meta.started_real_ns, &b.meta.id)));
         Ok(runs)
@@ -170,7 +170,9 @@ impl Catalogue {
 }
 
 impl RunEntry {
-    fn read(path: &Path) -> Option<Self> {
+    /// The run in a folder; `None` where it holds none.
+    #[must_use]
+    pub fn at(path: &Path) -> Option<Self> {
         let reader = RunReader::open(path).ok()?;
         let folder_name = path.file_name()?.to_str()?;
         // The folder's name is the id: what the description says may have been copied from elsewhere.

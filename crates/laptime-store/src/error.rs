@@ -33,6 +33,14 @@ pub enum StoreError {
         /// What was asked for.
         wanted: String,
     },
+    /// Folders that were to be shown together hold parts of different runs.
+    #[error("no run in {} was started by the same launch as one in {}", .folder.display(), .first.display())]
+    NotOneLaunch {
+        /// The folder that was named first.
+        first: PathBuf,
+        /// The one that has no part of its runs.
+        folder: PathBuf,
+    },
     /// A running process still writes to it.
     #[error("run {0} is still running")]
     StillRunning(String),
@@ -75,6 +83,11 @@ impl StoreError {
             Self::UnknownSweep { .. } => "`laptime report sweep` shows the latest".into(),
             Self::UnknownRun { .. } => "`laptime runs` lists them".into(),
             Self::AmbiguousRun { .. } => "give more of its id; `laptime runs` lists them".into(),
+            Self::NotOneLaunch { .. } => {
+                "ranks of one run have the launcher's words in common, such as torchrun's --rdzv-id; `laptime runs \
+                 --dir FOLDER` lists what a folder holds"
+                    .into()
+            }
             Self::StillRunning(_) => "stop it first, then remove it".into(),
             Self::TooNew { .. } => "update laptime".into(),
             Self::Unreadable(id) => format!("`laptime runs remove {id}` removes it"),

@@ -49,6 +49,8 @@ pub struct Death {
     pub rank: u32,
     /// Which worker of its loader, from 0; absent where that is unknown.
     pub worker: Option<u32>,
+    /// What its machine calls itself, where the run has several.
+    pub host: Option<String>,
     /// Process id.
     pub pid: u32,
     /// The fit that was open, from 0.
@@ -128,4 +130,13 @@ pub enum Warning {
         /// For how long, seconds.
         seconds: f64,
     },
+    /// Some ranks of the run left nothing on record.
+    RanksMissing {
+        /// Which.
+        ranks: Vec<u32>,
+        /// How many ranks the run has.
+        world: u32,
+    },
+    /// Ranks trained together and none of their collectives was seen.
+    CollectivesNotSeen,
 }

@@ -3,6 +3,7 @@
 use laptime_core::Status;
 use serde::Serialize;
 
+use super::communication::RankCommunication;
 use super::tracks::LedgerRow;
 
 /// One rank of a training that several processes share.
@@ -26,6 +27,10 @@ pub struct RankSummary {
     pub work_s: Option<f64>,
     /// Standard error of that mean, by how it varies between epochs; absent with fewer than three.
     pub work_error_s: Option<f64>,
+    /// What its machine calls itself.
+    pub host: Option<String>,
+    /// What it did in a step, with what it exchanged; absent where no collective was seen.
+    pub communication: Option<RankCommunication>,
 }
 
 /// One of several processes of a rank that train.

@@ -1,10 +1,11 @@
 //! `laptime report`: shows a run again, also one that is still running.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use laptime_analyse::Report;
 use laptime_store::{
-    Catalogue, Collection, CollectionKind, Collections, RunEntry, Selected, StoreError, salvage_rings,
+    Catalogue, Collection, CollectionKind, Collections, RunEntry, Selected, StoreError, parts_of_run,
+    salvage_rings,
 };
 
 use super::sweep::{self, SweepState};
@@ -23,11 +24,11 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
     let export = args.export.wanted()?;
     salvage_rings();
     match (shown(args).map_err(|error| not_shown(args, &error))?, export) {
-        (Shown::Run(entry), Some((format, path))) => {
-            let (study, report) = read(&entry, args)?;
+        (Shown::Run(parts), Some((format, path))) => {
+            let (study, report) = read(&parts, args)?;
             export::write(format, &path, &Exported { study, report }, screen)
         }
-        (Shown::Run(entry), None) => show_run(&entry, args, screen),
+        (Shown::Run(parts), None) => show_run(&parts, args, screen),
         (Shown::Sweep(entry), Some(_)) => Err(Failure::usage(format!("could not export sweep {}", entry.id))
             .because("--export writes runs")
             .hint(format!("laptime report {} --csv", entry.id))),
@@ -40,7 +41,8 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
 
 /// What is to be shown.
 enum Shown {
-    Run(Box<RunEntry>),
+    /// Its parts: one, unless its machines share no disk.
+    Run(Vec<RunEntry>),
     Sweep(Collection),
 }
 
@@ -49,16 +51,20 @@ const LATEST_SWEEP: &str = "sweep";
 
 /// Runs come first: a sweep is meant where no run is, and where both could be, neither is guessed.
 fn shown(args: &ReportArgs) -> Result<Shown, StoreError> {
+    let folders = folders(args);
+    if !folders.is_empty() {
+        return parts_of_run(&folders).map(Shown::Run);
+    }
     let root = args.place.folder();
     let (runs, sweeps) = (Catalogue::at(&root), Collections::at(&root, CollectionKind::Sweep));
     let Some(wanted) = args.run.as_deref() else {
-        return runs.find(Selected::Latest).map(|run| Shown::Run(Box::new(run)));
+        return runs.find(Selected::Latest).map(|run| Shown::Run(vec![run]));
     };
     match (runs.find(Selected::Named(wanted)), sweeps.find(Selected::Named(wanted))) {
         (Ok(run), Ok(sweep)) if run.meta.name != wanted => {
             Err(StoreError::AmbiguousRun { wanted: wanted.into(), matches: vec![run.meta.id, sweep.id] })
         }
-        (Ok(run), _) => Ok(Shown::Run(Box::new(run))),
+        (Ok(run), _) => Ok(Shown::Run(vec![run])),
         (Err(_), Ok(sweep)) => Ok(Shown::Sweep(sweep)),
         (Err(_), Err(_)) if wanted == LATEST_SWEEP => sweeps.find(Selected::Latest).map(Shown::Sweep),
         (
@@ -69,14 +75,24 @@ fn shown(args: &ReportArgs) -> Result<Shown, StoreError> {
     }
 }
 
-fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
+/// The folders that are meant; none where a run is meant by its name or id.
+fn folders(args: &ReportArgs) -> Vec<PathBuf> {
+    let Some(wanted) = args.run.as_deref() else { return Vec::new() };
+    // A name is never a path: only what looks like one is taken for a folder where there are no others.
+    let is_folder = !args.others.is_empty() || wanted.contains('/') && Path::new(wanted).is_dir();
+    let first = is_folder.then(|| PathBuf::from(wanted));
+    first.into_iter().chain(args.others.iter().cloned()).collect()
+}
+
+fn show_run(parts: &[RunEntry], args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
+    let [entry, ..] = parts else { return Ok(Ending::Done) };
     if args.form.csv || args.form.md {
         let asked = format!("could not show run {} in this format", entry.meta.id);
         return Err(Failure::usage(asked)
             .because("--csv and --md show sweeps")
             .hint(format!("laptime report {} --json", entry.meta.id)));
     }
-    let (study, report) = read(entry, args)?;
+    let (study, report) = read(parts, args)?;
     if let Some(folder) = &args.form.svg {
         draw(&report, folder, screen)?;
     }
@@ -103,8 +119,9 @@ fn draw(report: &Report, folder: &Path, screen: &Screen) -> Result<(), Failure> 
     sweep::show_charts(&charts, folder, screen)
 }
 
-fn read(entry: &RunEntry, args: &ReportArgs) -> Result<(Study, Report), Failure> {
-    let read = Study::open(&entry.path).and_then(|study| {
+fn read(parts: &[RunEntry], args: &ReportArgs) -> Result<(Study, Report), Failure> {
+    let paths: Vec<&Path> = parts.iter().map(|part| part.path.as_path()).collect();
+    let read = Study::open_parts(&paths).and_then(|study| {
         let mut study = study.with_lap(args.lap.lap);
         let report = study.report()?;
         Ok((study, report))

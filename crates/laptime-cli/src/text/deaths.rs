@@ -23,6 +23,8 @@ pub(crate) fn death_lines(report: &Report) -> Vec<String> {
 /// The thread that takes the steps first; others of the process only where they were in a stage.
 fn lines_of(death: &Death, report: &Report) -> Vec<String> {
     let who = subject(death, report.run.ranks > 1 || report.deaths.len() > 1);
+    let host = death.host.as_deref().map_or_else(String::new, |host| format!("(host {}) ", shown(host)));
+    let who = format!("{who}{host}");
     let mut threads: Vec<&str> = death.open_stages.iter().map(|stage| stage.thread.as_str()).collect();
     threads.dedup();
     if threads.is_empty() {

@@ -4,6 +4,7 @@ mod advice;
 #[cfg(test)]
 mod advice_snapshots;
 mod bar;
+mod communication;
 mod compare;
 mod compare_markdown;
 #[cfg(test)]

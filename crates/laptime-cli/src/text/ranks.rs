@@ -5,6 +5,7 @@ use std::ops::Add;
 use laptime_analyse::{LedgerRow, RankSummary, Report, TrainerSummary};
 use laptime_core::Status;
 
+use super::communication::communication_text;
 use super::epoch_unit::EpochUnit;
 use super::style::{Emphasis, Style};
 use super::table::{Align, Cell, Column, Table};
@@ -49,15 +50,17 @@ impl<'a> Row<'a> {
 
 /// The tables of ranks and of trainers within a rank; empty for a training that is alone.
 pub(crate) fn ranks_text(report: &Report, style: &Style) -> String {
-    let ranks = report.ranks.as_deref().map(|ranks| {
+    let notes = report.ranks.as_deref().map(|ranks| ranks_note(report, ranks)).unwrap_or_default();
+    let exchanged = communication_text(report, &notes, style);
+    let ranks = report.ranks.as_deref().filter(|_| exchanged.is_none()).map(|ranks| {
         let rows: Vec<Row<'_>> = ranks.iter().map(Row::of_rank).collect();
-        table_text("rank", &rows, report.slowest_rank, ranks_note(report, ranks), style)
+        table_text("rank", &rows, report.slowest_rank, notes, style)
     });
     let trainers = report.trainers.as_deref().map(|trainers| {
         let rows: Vec<Row<'_>> = trainers.iter().map(Row::of_trainer).collect();
         table_text("trainer", &rows, None, trainers_note(report, trainers), style)
     });
-    ranks.into_iter().chain(trainers).collect::<Vec<_>>().join("\n")
+    exchanged.into_iter().chain(ranks).chain(trainers).collect::<Vec<_>>().join("\n")
 }
 
 /// A row each, and what there is to know beside them.

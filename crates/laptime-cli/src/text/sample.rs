@@ -32,6 +32,7 @@ pub(crate) fn nothing() -> Report {
         start_up: None,
         trainers: None,
         ranks: None,
+        communication: None,
         slowest_rank: None,
         others_work_s: None,
         together: None,
@@ -230,12 +231,61 @@ pub(crate) fn two_ranks() -> Report {
             samples_per_s: Some(13_223.0),
             work_s: Some(1.21e-3 * slower),
             work_error_s: None,
+            host: None,
+            communication: None,
         }
     };
     report.ranks = Some(vec![rank(0, 1.0), rank(1, 1.4)]);
     report.slowest_rank = Some(1);
     report.others_work_s = Some(1.21e-3);
     report.together = Some(Together { trainers: 2, samples_per_s: Some(26_446.0), tokens_per_s: None });
+    report
+}
+
+/// Ranks on two machines of which one is late in its backward pass.
+pub(crate) fn exchanging(ranks: u32) -> Report {
+    let mut report = two_ranks();
+    let late = ranks - 1;
+    let rank = |rank: u32| {
+        let (compute_s, waiting_s, share) =
+            if rank == late { (0.198, 0.0, 0.96) } else { (0.121, 0.077, 0.04 / f64::from(late)) };
+        RankSummary {
+            rank,
+            host: Some(if rank < ranks / 2 { "a" } else { "b" }.to_owned()),
+            communication: Some(RankCommunication {
+                step_s: 0.212,
+                data_s: 0.002,
+                compute_s,
+                hidden_s: 0.031,
+                exposed_s: 0.012 + waiting_s,
+                transfer_s: Some(0.012),
+                waiting_s: Some(waiting_s),
+                late: Some(share),
+                bytes: 102e6,
+            }),
+            ..report.ranks.as_ref().unwrap()[0].clone()
+        }
+    };
+    let all: Vec<RankSummary> = (0..ranks).map(rank).collect();
+    report.ranks = Some(all);
+    (report.slowest_rank, report.others_work_s) = (Some(late), None);
+    report.communication = Some(CommunicationSummary {
+        bytes_per_step: Some(102e6),
+        bytes_per_s: Some(9.1e9),
+        hidden_share: Some(0.74),
+        groups: vec![GroupSummary {
+            name: "0".to_owned(),
+            backend: "nccl".to_owned(),
+            purpose: None,
+            ranks: (0..ranks).collect(),
+            collectives: 2_000.0,
+            bytes: 102_000_000_000,
+            bytes_per_s: Some(9.1e9),
+        }],
+        compared_steps: 1_000,
+        straggler: None,
+        one_off: None,
+    });
     report
 }
 
@@ -349,6 +399,7 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("running", running()),
         ("by steps", by_steps()),
         ("two ranks", two_ranks()),
+        ("exchanging", exchanging(4)),
         ("two trainers", two_trainers()),
         ("workers", with_workers()),
         ("layers", with_layers(30)),

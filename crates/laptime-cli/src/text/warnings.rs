@@ -23,6 +23,16 @@ pub(crate) fn warning_text(warning: &Warning) -> String {
         Warning::Suspended { seconds } => {
             format!("the machine slept for {}; that time is not in the ledger", duration(*seconds))
         }
+        Warning::RanksMissing { ranks, world } => format!(
+            "{} of {world} left nothing on record: not started, or kept in another folder \
+             (laptime report FOLDER FOLDER shows them together)",
+            ranks_named(ranks)
+        ),
+        Warning::CollectivesNotSeen => {
+            "the collectives of the ranks were not seen: who is late and how much of the \
+                                        exchange is hidden cannot be told"
+                .to_owned()
+        }
     }
 }
 
@@ -83,6 +93,20 @@ fn trouble_text(trouble: &Trouble) -> String {
                 shown(file)
             )
         }
+    }
+}
+
+/// `rank 2`, `ranks 2, 3 and 4`, `ranks 2, 3, 4 and 93 others`.
+fn ranks_named(ranks: &[u32]) -> String {
+    const MOST: usize = 4;
+    let named: Vec<String> = ranks.iter().take(MOST).map(u32::to_string).collect();
+    match named.as_slice() {
+        [one] => format!("rank {one}"),
+        named if ranks.len() > MOST => {
+            format!("ranks {} and {} others", named.join(", "), count((ranks.len() - MOST) as u64))
+        }
+        [first @ .., last] => format!("ranks {} and {last}", first.join(", ")),
+        [] => "no rank".to_owned(),
     }
 }
 
