@@ -10,6 +10,7 @@ mod findings;
 mod frontier;
 mod laws;
 mod machine;
+mod machines;
 mod plan;
 #[cfg(test)]
 mod planted;
@@ -18,6 +19,7 @@ mod repeat;
 mod schedule;
 mod slices;
 mod target;
+mod two_way;
 
 pub use best::{Best, Measure};
 pub use document::{Axis, Point, PointStatus, SWEEP_SCHEMA, Sweep, SweepFacts, SweepStatus};
@@ -26,7 +28,8 @@ pub use findings::{SweepFinding, value_text};
 pub use frontier::trained_s;
 pub use laws::{SweepLaw, Time};
 pub use machine::{MachineDuring, Taint};
+pub use machines::{Node, SweepMachine};
 pub use plan::{Goal, Parameter, Plan, Target, TargetMetric, Value};
 pub use repeat::{Measured, Moment, Outcome, Repeat};
-pub use schedule::{Turn, next_turn, time_left_s};
+pub use schedule::{Turn, next_turn, next_turn_on, time_left_s};
 pub use target::ToTarget;

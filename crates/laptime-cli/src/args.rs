@@ -3,6 +3,7 @@
 mod advise;
 mod axis;
 mod change;
+mod cluster;
 mod compare;
 mod data;
 mod deadline;
@@ -29,6 +30,7 @@ use crate::screen::ColorChoice;
 
 pub(crate) use advise::AdviseArgs;
 pub(crate) use axis::is_name;
+pub(crate) use cluster::{ClusterArgs, On};
 pub(crate) use compare::{CompareArgs, Compared};
 pub(crate) use data::DataArgs;
 pub(crate) use export::ExportArgs;

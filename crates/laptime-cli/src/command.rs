@@ -1,6 +1,7 @@
 //! The commands: file name = command.
 
 pub(crate) mod advise;
+mod cluster;
 pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demo;

@@ -86,6 +86,19 @@ impl Blocked {
         }
     }
 
+    /// Whether somebody asked laptime to end since this was last called; a wish that it stops is followed.
+    #[must_use]
+    pub fn asks_to_end(&self) -> bool {
+        while let Some(signal) = self.wait(Duration::ZERO) {
+            match signal.number {
+                libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => return true,
+                libc::SIGTSTP => self.stop_by(libc::SIGTSTP),
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// Stops this process as the child was stopped, until somebody continues it.
     pub(crate) fn stop_by(&self, signal: i32) {
         // SAFETY: as above; signals stay blocked but for the one that stops.

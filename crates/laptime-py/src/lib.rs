@@ -4,6 +4,7 @@
 //! the size of the file. Nothing of it runs at import.
 
 mod batch_iterator;
+mod cluster;
 mod device;
 mod epoch_feed;
 mod facts;
@@ -29,6 +30,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::batch_iterator::batch_iterator;
+    #[pymodule_export]
+    use crate::cluster::answer_repeats;
     #[pymodule_export]
     use crate::device::{begin_capture, begin_device, begin_device_work, end_capture, end_device_work};
     #[pymodule_export]

@@ -10,10 +10,11 @@ use super::findings::{SweepFinding, findings};
 use super::frontier::frontier;
 use super::laws::{Grid, SweepLaw, laws};
 use super::machine::{MachineDuring, Taint};
+use super::machines::{self, SweepMachine, evened, machines};
 use super::plan::{Plan, Target, Value};
 use super::point::point;
 use super::repeat::{Moment, Repeat};
-use super::schedule::trusted;
+use super::schedule::{by_point, trusted};
 use super::target::{ToTarget, target};
 
 /// The version of [`Sweep`]; fields may be added to it, none changes meaning.
@@ -40,6 +41,8 @@ pub struct Sweep {
     pub best: Option<Best>,
     /// Points that nobody beats in both, the last accuracy (or loss) and the time to it, from the quickest.
     pub frontier: Vec<usize>,
+    /// The machines it was measured on; none where it was started and on no other.
+    pub machines: Vec<SweepMachine>,
     /// What analysis concluded, one sentence each.
     pub findings: Vec<SweepFinding>,
 }
@@ -161,11 +164,13 @@ impl Sweep {
     /// Folds the repeats of a plan.
     #[must_use]
     pub fn of(plan: &Plan, repeats: &[Repeat], facts: SweepFacts) -> Self {
-        let of_points = by_point(plan, repeats);
+        let even = evened(plan, repeats);
+        let of_points = by_point(plan, &even);
         let used: Vec<Vec<&Repeat>> = of_points.iter().map(|own| trusted(&plan.goal, own).0).collect();
         let mut sweep = Self::so_far(plan, repeats, facts);
         sweep.laws = laws(&Grid { plan, points: &sweep.points, used: &used });
         sweep.findings = findings(plan, &sweep, &used);
+        sweep.findings.extend(machines::findings(plan, repeats, &sweep.machines, sweep.compared_by));
         sweep
     }
 
@@ -173,7 +178,8 @@ impl Sweep {
     #[must_use]
     pub fn so_far(plan: &Plan, repeats: &[Repeat], facts: SweepFacts) -> Self {
         let target = target(repeats);
-        let of_points = by_point(plan, repeats);
+        let even = evened(plan, repeats);
+        let of_points = by_point(plan, &even);
         let folded = of_points.iter().enumerate().map(|(at, own)| point(plan, at, own, target));
         let mut points: Vec<Point> = folded.collect();
         let compared_by = Measure::of(&points);
@@ -193,16 +199,8 @@ impl Sweep {
             compared_by,
             target,
             best,
+            machines: machines(plan, repeats, compared_by),
             findings: Vec::new(),
         }
     }
-}
-
-/// The repeats of every point.
-fn by_point<'a>(plan: &Plan, repeats: &'a [Repeat]) -> Vec<Vec<&'a Repeat>> {
-    let mut of_points: Vec<Vec<&Repeat>> = vec![Vec::new(); plan.points()];
-    for repeat in repeats.iter().filter(|repeat| repeat.point < plan.points()) {
-        of_points[repeat.point].push(repeat);
-    }
-    of_points
 }

@@ -28,6 +28,7 @@ pub(crate) fn finished(turn: Turn, wall_s: f64) -> Repeat {
         measured: Measured { wall_s, ..Measured::default() },
         machine: MachineDuring::default(),
         taints: Vec::new(),
+        node: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::machine::{MachineDuring, Taint};
+use super::machines::Node;
 use super::plan::{Target, TargetMetric};
 use crate::report::{FitSummary, LapKind, Report, TargetSummary};
 
@@ -26,6 +27,9 @@ pub struct Repeat {
     pub machine: MachineDuring,
     /// Why it is not to be trusted; nothing when it is.
     pub taints: Vec<Taint>,
+    /// Where it was made; `None` where the sweep was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Node>,
 }
 
 /// How a repeat ended.

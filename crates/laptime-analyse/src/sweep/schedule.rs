@@ -4,6 +4,7 @@
 //! on as if it had not been.
 
 use super::estimate::Repeated;
+use super::machines::evened;
 use super::plan::{Goal, Plan};
 use super::repeat::Repeat;
 
@@ -19,23 +20,36 @@ pub struct Turn {
 /// The next repeat; `None` when every point is measured well enough.
 #[must_use]
 pub fn next_turn(plan: &Plan, repeats: &[Repeat]) -> Option<Turn> {
-    let round = repeats.iter().map(|repeat| repeat.round).max().unwrap_or(0);
-    turn_in(plan, repeats, round).or_else(|| turn_in(plan, repeats, round + 1))
+    next_turn_on(plan, repeats, &[], None)
 }
 
-/// The next repeat of a round: of those who wanted one when it began, the first in order that had none.
-fn turn_in(plan: &Plan, repeats: &[Repeat], round: u32) -> Option<Turn> {
-    let mut before: Vec<Vec<&Repeat>> = vec![Vec::new(); plan.points()];
-    let mut made = vec![false; plan.points()];
-    for repeat in repeats.iter().filter(|repeat| repeat.point < plan.points()) {
-        if repeat.round < round {
-            before[repeat.point].push(repeat);
-        } else {
-            made[repeat.point] = true;
-        }
-    }
-    let wanted = |point: &usize| !made[*point] && wants_more(&plan.goal, &before[*point]);
-    shuffled(plan.points(), plan.seed, round).into_iter().find(wanted).map(|point| Turn { round, point })
+/// The next repeat for a machine while others are being made: of the earliest round that wants some, one of a point
+/// that this machine measured least often, so that machines come to share the points among them. Among those, and for
+/// a machine that made all, the order is that of [`next_turn`]. `None` when nothing is to be made until those end.
+#[must_use]
+pub fn next_turn_on(
+    plan: &Plan,
+    repeats: &[Repeat],
+    running: &[Turn],
+    machine: Option<&str>,
+) -> Option<Turn> {
+    let even = evened(plan, repeats);
+    let of_points = by_point(plan, &even);
+    let round_of = |(point, own): (usize, &Vec<&Repeat>)| {
+        let runs = running.iter().any(|turn| turn.point == point);
+        let next = own.iter().map(|repeat| repeat.round + 1).max().unwrap_or(0);
+        (!runs && wants_more(&plan.goal, own)).then_some(next)
+    };
+    let rounds: Vec<Option<u32>> = of_points.iter().enumerate().map(round_of).collect();
+    let round = rounds.iter().flatten().copied().min()?;
+    let mut wanted = shuffled(plan.points(), plan.seed, round);
+    wanted.retain(|point| rounds[*point] == Some(round));
+    let made_here = |point: &usize| {
+        let here = |repeat: &&&Repeat| repeat.node.as_ref().map(|node| node.machine.as_str()) == machine;
+        of_points[*point].iter().filter(here).count()
+    };
+    // The first of the least.
+    wanted.into_iter().min_by_key(made_here).map(|point| Turn { round, point })
 }
 
 /// Repeats that count towards the goal of a point.
@@ -82,14 +96,19 @@ pub(crate) fn trusted<'a>(goal: &Goal, repeats: &[&'a Repeat]) -> (Vec<&'a Repea
     }
 }
 
+/// The repeats of every point.
+pub(super) fn by_point<'a>(plan: &Plan, repeats: &'a [Repeat]) -> Vec<Vec<&'a Repeat>> {
+    let mut of_points: Vec<Vec<&Repeat>> = vec![Vec::new(); plan.points()];
+    for repeat in repeats.iter().filter(|repeat| repeat.point < plan.points()) {
+        of_points[repeat.point].push(repeat);
+    }
+    of_points
+}
+
 /// Seconds the repeats take that are sure to come; a point not yet tried takes as long as the others do.
 #[must_use]
 pub fn time_left_s(plan: &Plan, repeats: &[Repeat]) -> Option<f64> {
-    let mut of_points: Vec<Vec<&Repeat>> = vec![Vec::new(); plan.points()];
-    repeats
-        .iter()
-        .filter(|repeat| repeat.point < plan.points())
-        .for_each(|repeat| of_points[repeat.point].push(repeat));
+    let of_points = by_point(plan, repeats);
     let mean = |repeats: &mut dyn Iterator<Item = &Repeat>| {
         crate::statistics::mean(&repeats.map(|repeat| repeat.measured.wall_s).collect::<Vec<_>>())
     };
@@ -131,6 +150,7 @@ impl SplitMix {
 mod tests {
     use super::*;
     use crate::sweep::machine::Taint;
+    use crate::sweep::machines::Node;
     use crate::sweep::planted::{failed, finished, plan};
     use proptest::prelude::*;
 
@@ -225,7 +245,67 @@ mod tests {
         assert_eq!(time_left_s(&plan, &all), Some(0.0));
     }
 
+    /// Runs a whole sweep on machines side by side; `next` says which of the running repeats ends, and `lost` whether
+    /// it has to be made again.
+    fn conduct_on(plan: &Plan, machines: usize, mut next: impl FnMut(usize) -> (usize, bool)) -> Vec<Repeat> {
+        let (mut repeats, mut running) = (Vec::new(), Vec::<(Turn, usize)>::new());
+        loop {
+            let idle = (0..machines).filter(|at| !running.iter().any(|(_, on)| on == at)).collect::<Vec<_>>();
+            for machine in idle {
+                let turns: Vec<Turn> = running.iter().map(|(turn, _)| *turn).collect();
+                let turn = next_turn_on(plan, &repeats, &turns, Some(&machine.to_string()));
+                running.extend(turn.map(|turn| (turn, machine)));
+            }
+            if running.is_empty() {
+                return repeats;
+            }
+            let (at, lost) = next(running.len());
+            let (turn, machine) = running.remove(at % running.len());
+            if !lost {
+                let node = Some(Node { machine: machine.to_string(), ..Node::default() });
+                repeats.push(Repeat { node, ..finished(turn, 1.0) });
+            }
+            assert!(repeats.len() < 1_000, "it never ends");
+        }
+    }
+
+    #[test]
+    fn machines_share_the_points_among_them() {
+        let repeats = conduct_on(&five(), 3, |_| (0, false));
+        for machine in ["0", "1", "2"] {
+            let own =
+                repeats.iter().filter(|one| one.node.as_ref().is_some_and(|node| node.machine == machine));
+            let points: std::collections::BTreeSet<usize> = own.clone().map(|repeat| repeat.point).collect();
+            // Fifteen repeats: five each, and hardly any of them of the same point.
+            assert!(own.count() == 5 && points.len() >= 4, "machine {machine}: {points:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn whatever_ends_first_or_is_lost_the_same_repeats_are_made_and_each_once(
+            machines in 1..5_usize,
+            ends in proptest::collection::vec((0..5_usize, proptest::bool::weighted(0.2)), 200),
+        ) {
+            let plan = five();
+            let mut ends = ends.into_iter();
+            let repeats = conduct_on(&plan, machines, |_| ends.next().unwrap_or((0, false)));
+            let mut made: Vec<(u32, usize)> = repeats.iter().map(|one| (one.round, one.point)).collect();
+            made.sort_unstable();
+            let alone = conduct(&plan, |turn, _| finished(turn, 1.0));
+            let mut wanted: Vec<(u32, usize)> = alone.iter().map(|one| (one.round, one.point)).collect();
+            wanted.sort_unstable();
+            prop_assert_eq!(made, wanted);
+        }
+
+        #[test]
+        fn one_machine_goes_through_a_sweep_in_the_order_of_one_alone(seed in any::<u64>()) {
+            let plan = Plan { seed, ..five() };
+            let order = |repeats: Vec<Repeat>| repeats.iter().map(|one| (one.round, one.point)).collect::<Vec<_>>();
+            let alone = order(conduct(&plan, |turn, _| finished(turn, 1.0)));
+            prop_assert_eq!(order(conduct_on(&plan, 1, |_| (0, false))), alone);
+        }
+
         #[test]
         fn a_sweep_interrupted_anywhere_goes_on_as_if_it_had_not_been(seed in any::<u64>(), stop in 0..15usize) {
             let plan = Plan { seed, ..five() };

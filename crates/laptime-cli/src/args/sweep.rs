@@ -8,6 +8,7 @@ use laptime_analyse::sweep::{Parameter, Target};
 
 use super::Place;
 use super::axis::parse_axis;
+use super::cluster::ClusterArgs;
 use super::sweep_values::{RepeatRange, parse_precision, parse_repeats, parse_target, parse_time};
 use super::values::parse_seed;
 
@@ -52,6 +53,11 @@ pub(crate) struct SweepArgs {
     /// Measure from outside only: attach nothing to Python
     #[arg(long, conflicts_with = "resume", help_heading = "Measuring")]
     pub(crate) no_hooks: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// Repeats at the same time on one machine of the cluster [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), requires = "on", help_heading = "Cluster")]
+    pub(crate) at_once: Option<u32>,
     /// Continue an interrupted sweep [default: the latest]
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["parameters", "command"])]
     pub(crate) resume: Option<String>,

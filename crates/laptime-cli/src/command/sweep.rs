@@ -1,23 +1,31 @@
 //! `laptime sweep`: measures a command over a grid of settings, in random order, until it is precise.
 //!
+//! It measures here, or on the machines of a Ray cluster.
+//!
 //! Every repeat is a run of its own in the sweep's folder, made as `laptime run` makes one, but in a session
 //! of its own: nothing of it reaches the terminal, and nothing of it outlives its end.
 
+mod answer;
 mod conduct;
 pub(super) mod execute;
+mod here;
+mod keeper;
+mod on_ray;
 mod progress;
 pub(super) mod reason;
 mod request;
+mod spread;
 mod state;
 mod template;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use laptime_analyse::sweep::{Goal, Plan, PointStatus, Sweep, SweepStatus, Turn};
-use laptime_launch::{Apart, Attach, Blocked, RealMachine, Watcher};
+use laptime_analyse::sweep::{Goal, Plan, PointStatus, Sweep, SweepStatus};
+use laptime_launch::Blocked;
 use laptime_store::{Collection, CollectionKind, Collections, Selected};
 
+use super::cluster::{NoCluster, Wanted};
 use super::report::refused;
 use crate::Ending;
 use crate::args::{SweepArgs, SweepForm};
@@ -26,17 +34,13 @@ use crate::failure::Failure;
 use crate::one_line::shown_path;
 use crate::screen::Screen;
 use crate::text::{sweep_csv, sweep_markdown, sweep_text};
-use conduct::{Attempt, World, conduct};
-use execute::Executor;
+pub use answer::answer_repeats;
 use progress::Progress;
-use state::Limits;
 pub(crate) use state::SweepState;
+use state::{Limits, OnCluster};
 
 /// What a sweep goes for when nothing else is said.
 const GOAL: Goal = Goal { fewest: 3, most: 10, precision: 0.03, min_time_s: 0.5 };
-
-/// What a power cut may cost, as for every log; waiting for the disk takes longer than a short repeat.
-const SYNC_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> {
     let catalogue = Collections::at(args.place.folder(), CollectionKind::Sweep);
@@ -45,25 +49,21 @@ pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<Ending, Failure> 
         None => begun(&catalogue, args)?,
     };
     let signals = Blocked::all();
-    let watcher = Watcher::start();
-    let mut world = Real {
-        executor: Executor {
-            runs: entry.runs(),
-            attach: Attach { hooks: !state.no_hooks, ..Attach::default() },
-            apart: Apart { signals: &signals, watcher: watcher.as_ref() },
-            machine: Box::new(RealMachine::new()),
-        },
-        entry: &entry,
-        began: Instant::now(),
-        progress: Progress::new(screen, args.quiet),
-        synced: Instant::now(),
-        unkept: false,
+    let trouble = match state.cluster.clone() {
+        None => {
+            here::measure(&mut state, &entry, &signals, Progress::new(screen, args.quiet));
+            None
+        }
+        Some(cluster) => {
+            match on_ray::measure(&cluster, &mut state, &entry, &signals, Progress::new(screen, args.quiet)) {
+                Ok(trouble) => trouble,
+                Err(none) => return unmeasured(none, &mut state, &entry),
+            }
+        }
     };
-    conduct(&mut state, &mut world);
-    world.progress.clear();
     let document = state.document();
     show(&document, &entry, &args.form, screen)?;
-    ending(&document)
+    trouble.map_or_else(|| ending(&document), Err)
 }
 
 /// A new sweep. Everything is checked before anything is written.
@@ -83,6 +83,7 @@ fn begun(catalogue: &Collections, args: &SweepArgs) -> Result<(Collection, Sweep
     let mut state = SweepState::new(&entry.id, now.real_ns, plan);
     state.no_hooks = args.no_hooks;
     state.limits = limits(args);
+    state.cluster = on_cluster(args);
     state.take_over();
     entry.keep(&state.to_bytes(), true).map_err(not_kept)?;
     Ok((entry, state))
@@ -105,6 +106,7 @@ fn resumed(
         return Err(Failure::usage(asked()).because("another process is running it"));
     }
     state.plan.goal = goal(args, state.plan.goal);
+    state.cluster = on_cluster(args).or(state.cluster);
     let given = limits(args);
     state.limits = Limits { timeout_s: given.timeout_s.or(state.limits.timeout_s), ..given };
     Ok((entry, state))
@@ -122,47 +124,27 @@ fn goal(args: &SweepArgs, known: Goal) -> Goal {
     goal
 }
 
+fn on_cluster(args: &SweepArgs) -> Option<OnCluster> {
+    let wanted = Wanted::of(&args.cluster)?;
+    Some(OnCluster { wanted, at_once: args.at_once.unwrap_or(1) })
+}
+
 fn limits(args: &SweepArgs) -> Limits {
     let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
     Limits { budget_s: seconds(args.budget), timeout_s: seconds(args.timeout) }
 }
 
-/// The world as it is.
-struct Real<'a> {
-    executor: Executor<'a>,
-    entry: &'a Collection,
-    began: Instant,
-    progress: Progress<'a>,
-    /// When the state last went to the disk itself.
-    synced: Instant,
-    /// Whether it was said that the sweep cannot be kept.
-    unkept: bool,
-}
-
-impl World for Real<'_> {
-    fn measure(&mut self, state: &SweepState, turn: Turn, limit: Option<Duration>) -> Attempt {
-        let Self { executor, progress, began, .. } = self;
-        let began = *began;
-        progress.begin(state, turn);
-        executor.measure(&state.plan, turn, limit, &mut || progress.beat(state, turn, began.elapsed()))
+/// There is no cluster. A sweep of which nothing is measured never was; another one can go on later.
+fn unmeasured(none: NoCluster, state: &mut SweepState, entry: &Collection) -> Result<Ending, Failure> {
+    if state.repeats.is_empty() {
+        let _ = std::fs::remove_dir_all(&entry.path);
+    } else {
+        state.status = SweepStatus::Interrupted;
+        let _ = entry.keep(&state.to_bytes(), true);
     }
-
-    fn elapsed(&self) -> Duration {
-        self.began.elapsed()
-    }
-
-    fn keep(&mut self, state: &SweepState) {
-        let over = state.status != SweepStatus::Running;
-        let durable = over || self.synced.elapsed() >= SYNC_EVERY;
-        if durable {
-            self.synced = Instant::now();
-        }
-        if let Err(error) = self.entry.keep(&state.to_bytes(), durable)
-            && !std::mem::replace(&mut self.unkept, true)
-        {
-            self.progress.warn(&format!("warning: the sweep cannot be kept: {error}"));
-        }
-        self.progress.made(state, self.began.elapsed());
+    match none {
+        NoCluster::Interrupted => Ok(Ending::Interrupted),
+        NoCluster::Failed(failure) => Err(failure),
     }
 }
 

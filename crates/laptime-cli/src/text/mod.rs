@@ -69,6 +69,7 @@ pub(crate) use summary::summary_text;
 pub(crate) use sweep::{sweep_heading, sweep_text};
 pub(crate) use sweep_csv::sweep_csv;
 pub(crate) use sweep_table::{sweep_markdown, sweep_table};
+pub(crate) use table::{Align, Column, Table};
 pub(crate) use time_left::{WITH_CLOCK_S, done_text};
 pub(crate) use warnings::warning_text;
 pub(crate) use wrap::{shortened, wrapped};

@@ -1,10 +1,12 @@
 //! A sweep as text: what it was, its table, what follows from it, what went wrong, what to type next.
 
 use laptime_analyse::sweep::{Point, PointStatus, Sweep, SweepStatus, value_text};
+use laptime_core::Estimate;
 
 use super::shown;
 use super::style::{Emphasis, Style};
 use super::sweep_table::sweep_table;
+use super::table::{Align, Column, Table};
 use super::units;
 use super::wrap::wrapped;
 use crate::chart::{Sheet, sweep_charts, terminal};
@@ -21,6 +23,7 @@ pub(crate) fn sweep_text(sweep: &Sweep, kept: &str, style: &Style) -> String {
     let sections = [
         title(sweep, style),
         sweep_table(sweep, None).drawn(style),
+        machines(sweep, style),
         findings(sweep, style),
         drawn_charts(sweep, style),
         troubles(sweep, style),
@@ -56,6 +59,30 @@ fn short_id(id: &str) -> String {
 fn title(sweep: &Sweep, style: &Style) -> String {
     let command = sweep.sweep.command.join(" ");
     lines(&sweep_heading(sweep), style, Emphasis::Bold) + &lines(&shown(&command), style, Emphasis::Dim)
+}
+
+/// The machines of a cluster; one alone is a line.
+fn machines(sweep: &Sweep, style: &Style) -> String {
+    if let [one] = sweep.machines.as_slice() {
+        let cpus = units::counted(u64::from(one.cpus), "CPU");
+        return lines(&format!("all on {}, a machine with {cpus}", shown(&one.name)), style, Emphasis::Dim);
+    }
+    if sweep.machines.is_empty() {
+        return String::new();
+    }
+    let right = |title| Column::new(title, Align::Right);
+    let head = vec![Column::new("machine", Align::Left), right("CPUs"), right("repeats"), right("time")];
+    let mut table = Table::new(head);
+    for machine in &sweep.machines {
+        let times = |relative: Estimate| format!("{} ×", units::three_digits(relative.mean));
+        table.row(vec![
+            shown(&machine.name).into(),
+            units::count(machine.cpus.into()).into(),
+            units::count(machine.repeats).into(),
+            units::or_unknown(machine.relative, times).into(),
+        ]);
+    }
+    table.drawn(style)
 }
 
 fn findings(sweep: &Sweep, style: &Style) -> String {

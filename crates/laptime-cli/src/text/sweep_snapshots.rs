@@ -21,7 +21,7 @@ fn plan(name: &str, values: &[&str]) -> Plan {
 
 fn repeat(point: usize, round: u32, measured: Measured) -> Repeat {
     let (machine, taints) = (MachineDuring::default(), Vec::new());
-    Repeat { point, round, run: None, outcome: Outcome::Finished, measured, machine, taints }
+    Repeat { point, round, run: None, outcome: Outcome::Finished, measured, machine, taints, node: None }
 }
 
 fn facts(repeats: &[Repeat]) -> SweepFacts {

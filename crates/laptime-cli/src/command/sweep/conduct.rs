@@ -63,14 +63,14 @@ fn of_point(state: &SweepState, point: usize) -> impl Iterator<Item = &Repeat> {
 }
 
 /// Whether the time is over, or too short for what the point took before.
-fn budget_is_spent(state: &SweepState, turn: Turn, elapsed: Duration) -> bool {
+pub(super) fn budget_is_spent(state: &SweepState, turn: Turn, elapsed: Duration) -> bool {
     let Some(budget) = state.limits.budget() else { return false };
     let left = budget.saturating_sub(elapsed);
     left.is_zero() || slowest(of_point(state, turn.point)).is_some_and(|took| took > left)
 }
 
 /// When to end a repeat. What was asked for counts alone; else no sooner than anything measured suggests.
-fn limit(state: &SweepState, turn: Turn, elapsed: Duration) -> Option<Duration> {
+pub(super) fn limit(state: &SweepState, turn: Turn, elapsed: Duration) -> Option<Duration> {
     if let Some(timeout) = state.limits.timeout_s {
         return Duration::try_from_secs_f64(timeout).ok();
     }

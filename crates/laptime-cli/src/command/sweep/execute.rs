@@ -49,6 +49,7 @@ impl Executor<'_> {
             measured: Measured::default(),
             machine: MachineDuring::default(),
             taints: Vec::new(),
+            node: None,
         };
         let began = Instant::now();
         let job = Job { words: own_program(&typed), folder: None, attach: self.attach.clone() };

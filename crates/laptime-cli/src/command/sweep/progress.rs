@@ -8,7 +8,7 @@ use laptime_core::units;
 
 use super::state::SweepState;
 use crate::screen::Screen;
-use crate::text::{Style, shortened, sweep_heading, sweep_table};
+use crate::text::{Align, Column, Style, Table, shortened, shown, sweep_heading, sweep_table};
 
 /// The table is made anew no more often than this, so that it costs nothing beside short repeats.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
@@ -19,6 +19,17 @@ const OTHER_LINES: usize = 6;
 pub(super) struct Progress<'a> {
     screen: &'a Screen,
     form: Form,
+}
+
+/// What a node of a cluster does, for people.
+pub(super) struct NodeRow {
+    pub(super) name: String,
+    pub(super) cpus: u32,
+    /// Repeats it made, and repeats that were lost with it.
+    pub(super) made: u64,
+    pub(super) lost: u64,
+    /// What it measures.
+    pub(super) now: Option<String>,
 }
 
 enum Form {
@@ -63,6 +74,19 @@ impl<'a> Progress<'a> {
         bar.set_message(format!("{table}{now}"));
     }
 
+    /// Time passes on several nodes.
+    pub(super) fn beat_on(&mut self, state: &SweepState, nodes: &[NodeRow], elapsed: Duration) {
+        let style = *self.screen.error_style();
+        let Form::Table { bar, drawn, .. } = &mut self.form else { return };
+        if drawn.is_some_and(|at| at.elapsed() < REDRAW_INTERVAL) {
+            return;
+        }
+        *drawn = Some(Instant::now());
+        let heading = format!("{}{}", sweep_heading(&state.so_far()), left(state, elapsed));
+        let heading = style.fitted(&shortened(&heading, style.width));
+        bar.set_message(format!("{heading}\n{}", node_table(nodes).drawn(&style).trim_end()));
+    }
+
     /// A repeat was made, or the sweep ended.
     pub(super) fn made(&mut self, state: &SweepState, elapsed: Duration) {
         let (Form::Lines, SweepStatus::Running, Some(repeat)) =
@@ -73,9 +97,10 @@ impl<'a> Progress<'a> {
         let style = self.screen.error_style();
         let done = state.repeats.len();
         let text = format!(
-            "[{done:>3}] {}: {}{}",
+            "[{done:>3}] {}: {}{}{}",
             state.plan.point_name(repeat.point),
             outcome_text(repeat),
+            repeat.node.as_ref().map(|node| format!(" on {}", node.name)).unwrap_or_default(),
             left(state, elapsed)
         );
         self.screen.note(&style.fitted(&shortened(&text, style.width)));
@@ -128,4 +153,29 @@ fn drawn_table(state: &SweepState, turn: Turn, style: &Style) -> String {
     let shown = first..sweep.points.len().min(first + room);
     let heading = style.fitted(&shortened(&sweep_heading(&sweep), style.width));
     format!("{heading}\n{}", sweep_table(&sweep, Some(shown)).drawn(style))
+}
+
+/// The nodes, as many as the terminal has lines for.
+fn node_table(nodes: &[NodeRow]) -> Table {
+    let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
+    let right = |title| Column::new(title, Align::Right);
+    let mut table = Table::new(vec![
+        Column::new("node", Align::Left).shrinks_to(8),
+        right("CPUs").importance(1),
+        right("repeats"),
+        right("lost").importance(2),
+        Column::new("measuring", Align::Left).shrinks_to(8),
+    ]);
+    for node in nodes.iter().take(height.saturating_sub(OTHER_LINES).max(3)) {
+        let number = |number: u64| units::count(number).into();
+        let now = shown(node.now.as_deref().unwrap_or("-"));
+        table.row(vec![
+            shown(&node.name).into(),
+            number(node.cpus.into()),
+            number(node.made),
+            number(node.lost),
+            now.into(),
+        ]);
+    }
+    table
 }

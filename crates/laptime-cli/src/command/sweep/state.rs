@@ -6,6 +6,7 @@ use laptime_analyse::sweep::{Plan, Repeat, Sweep, SweepFacts, SweepStatus};
 use laptime_store::{Collection, ProcessIdentity};
 use serde::{Deserialize, Serialize};
 
+use crate::command::cluster::Wanted;
 use crate::failure::Failure;
 
 /// The version of the file; one that says another is not read.
@@ -22,6 +23,9 @@ pub(crate) struct SweepState {
     /// Whether Python is left alone.
     pub(super) no_hooks: bool,
     pub(super) limits: Limits,
+    /// The cluster whose machines it is measured on; `None` for this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cluster: Option<OnCluster>,
     pub(super) status: SweepStatus,
     /// Time it took in all sessions, seconds.
     pub(super) wall_s: f64,
@@ -29,6 +33,13 @@ pub(crate) struct SweepState {
     /// Who makes it, or made it last.
     maker: Maker,
     pub(super) repeats: Vec<Repeat>,
+}
+
+/// A cluster, and how many repeats one of its machines takes at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct OnCluster {
+    pub(super) wanted: Wanted,
+    pub(super) at_once: u32,
 }
 
 /// How long a sweep and a repeat may take, seconds.
@@ -55,6 +66,7 @@ impl SweepState {
             plan,
             no_hooks: false,
             limits: Limits::default(),
+            cluster: None,
             status: SweepStatus::Running,
             wall_s: 0.0,
             cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32),

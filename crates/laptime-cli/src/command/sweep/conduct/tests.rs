@@ -50,6 +50,7 @@ fn took(turn: Turn, wall_s: f64) -> Repeat {
         measured: Measured { wall_s, ..Measured::default() },
         machine: MachineDuring::default(),
         taints: Vec::new(),
+        node: None,
     }
 }
 
