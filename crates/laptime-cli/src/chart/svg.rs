@@ -6,6 +6,7 @@ use laptime_core::display_name;
 
 use super::frame::{Frame, Tick, without_overlap};
 use super::{Axis, Chart, Mark, Place, Series};
+use crate::markup::{cut, escaped};
 
 /// The picture's size, in its own units.
 const WIDTH: f64 = 720.0;
@@ -283,31 +284,6 @@ fn described(chart: &Chart) -> String {
     format!("{}{of} against {}, {marks} points", with_unit(&chart.y), with_unit(&chart.x))
 }
 
-/// Text from outside, safe to show and short enough.
-fn cut(text: &str, letters: usize) -> String {
-    let safe = display_name(text);
-    if safe.chars().count() <= letters {
-        return safe;
-    }
-    safe.chars().take(letters - 1).chain(['…']).collect()
-}
-
 fn text_width(text: &str) -> f64 {
     LETTER * text.chars().count() as f64
-}
-
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            // Letters that XML does not know.
-            '\u{fffe}' | '\u{ffff}' => safe.push('?'),
-            other => safe.push(other),
-        }
-    }
-    safe
 }
