@@ -11,6 +11,7 @@ mod decimal;
 mod export;
 mod loader;
 mod pack;
+mod page;
 mod predict;
 mod refusal;
 mod sweep;
@@ -36,6 +37,7 @@ pub(crate) use data::DataArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use loader::{LoaderArgs, LoaderRequest};
 pub(crate) use pack::PackArgs;
+pub(crate) use page::PageArgs;
 pub(crate) use predict::PredictArgs;
 pub(crate) use refusal::{Stop, unknown_model};
 pub(crate) use sweep::{SweepArgs, SweepForm};
@@ -206,6 +208,7 @@ Examples:
   laptime report --json       every number, for programs
   laptime report --json --epochs all   also where there are very many epochs
   laptime report --lap 100    laps of 100 steps, where there are no epochs
+  laptime report --html run.html            a page with charts that opens anywhere
   laptime report --svg DIR    charts: loss and accuracy over time
   laptime report --export tensorboard logs  its epochs as charts in TensorBoard
   laptime report --export speedscope FILE   the samples of `run --profile`")]
@@ -222,6 +225,8 @@ pub(crate) struct ReportArgs {
     /// Print every epoch; past 10,000 of them JSON has neighbours folded
     #[arg(long, value_name = "WHICH", requires = "json", help_heading = "Output")]
     pub(crate) epochs: Option<WhichEpochs>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) export: ExportArgs,
     #[command(flatten)]

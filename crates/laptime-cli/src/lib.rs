@@ -8,13 +8,18 @@ mod earlier_runs;
 mod every_epoch;
 mod export;
 mod failure;
+mod html;
 mod live;
+mod markup;
 mod one_line;
 mod outlook;
 mod packed;
+mod page_file;
 mod prediction;
+mod run_story;
 mod screen;
 mod shown_run;
+mod stage_words;
 mod study;
 mod text;
 

@@ -17,7 +17,7 @@ pub(crate) struct ExportArgs {
         long,
         num_args = 2,
         value_names = ["FORMAT", "PATH"],
-        conflicts_with = "form",
+        conflicts_with_all = ["form", "html"],
         help_heading = "Output"
     )]
     export: Option<Vec<OsString>>,

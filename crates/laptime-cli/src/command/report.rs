@@ -1,5 +1,7 @@
 //! `laptime report`: shows a run again, also one that is still running.
 
+mod page;
+
 use std::path::{Path, PathBuf};
 
 use laptime_analyse::Report;
@@ -28,10 +30,16 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
             let (study, report) = read(&parts, args)?;
             export::write(format, &path, &Exported { study, report }, screen)
         }
+        (Shown::Run(parts), None) if args.page.html.is_some() => page::write(&parts, args, screen),
         (Shown::Run(parts), None) => show_run(&parts, args, screen),
         (Shown::Sweep(entry), Some(_)) => Err(Failure::usage(format!("could not export sweep {}", entry.id))
             .because("--export writes runs")
             .hint(format!("laptime report {} --csv", entry.id))),
+        (Shown::Sweep(entry), None) if args.page.html.is_some() => {
+            Err(Failure::usage(format!("could not write a page of sweep {}", entry.id))
+                .because("--html writes runs")
+                .hint(format!("laptime report {} --svg DIR", entry.id)))
+        }
         (Shown::Sweep(entry), None) => {
             sweep::show(&SweepState::read(&entry)?.document(), &entry, &args.form, screen)?;
             Ok(Ending::Done)

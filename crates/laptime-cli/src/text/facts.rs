@@ -26,6 +26,11 @@ const MOST_TRACKS: usize = 4;
 
 /// All known facts of a run, one paragraph each.
 pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
+    facts(report).iter().map(|(label, fact)| labelled(label, fact, style)).collect()
+}
+
+/// All known facts of a run, by what they are about.
+pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let facts = [
         ("epoch time", epoch_time(report)),
         ("step time", step_time(report)),
@@ -43,7 +48,7 @@ pub(crate) fn facts_text(report: &Report, style: &Style) -> String {
         ("laptime", Some(own_cost(report))),
         ("law", report.law.as_ref().map(|law| display_name(&law.text))),
     ];
-    facts.iter().filter_map(|(label, fact)| Some(labelled(label, fact.as_deref()?, style))).collect()
+    facts.into_iter().filter_map(|(label, fact)| Some((label, fact?))).collect()
 }
 
 /// What a command used, for one that recorded nothing of itself.

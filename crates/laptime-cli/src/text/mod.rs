@@ -57,12 +57,13 @@ pub(crate) use advice::{advice_text, ceiling_text, machine_advice_text, proof_te
 pub(crate) use compare::compare_text;
 pub(crate) use compare_markdown::compare_markdown;
 pub(crate) use dataset::dataset_text;
+pub(crate) use facts::facts;
 pub(crate) use forecast::prediction_text;
 pub(crate) use grades::grades_text;
 pub(crate) use loader::{loader_text, setting_text};
 pub(crate) use pack::{packed_text, verified_text};
 pub(crate) use progress::progress_line;
-pub(crate) use report::report_text;
+pub(crate) use report::{laps_done, report_text};
 pub(crate) use runs::{RunRow, runs_text};
 pub(crate) use style::{Emphasis, Style};
 pub(crate) use summary::summary_text;

@@ -85,7 +85,7 @@ fn painted_title(report: &Report, style: &Style) -> Vec<String> {
 }
 
 /// `3 epochs`, `1 of 3 epochs`, `6 epochs in 3 fits`; `200 steps` of a fit without epochs.
-pub(super) fn laps_done(report: &Report) -> String {
+pub(crate) fn laps_done(report: &Report) -> String {
     let by_steps = |fit: &&FitSummary| fit.epochs == 0 && fit.planned_epochs.is_none() && fit.steps > 0;
     let (steps, epochs): (Vec<&FitSummary>, Vec<&FitSummary>) = report.fits.iter().partition(by_steps);
     let mut done = Vec::new();

@@ -1,0 +1,10 @@
+//! Pages for a browser: pure functions that return text, never write it.
+
+mod figure;
+mod page;
+mod run;
+mod section;
+mod table;
+
+pub(crate) use page::Shell;
+pub(crate) use run::run_page;
