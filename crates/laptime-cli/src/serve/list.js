@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const INTERVAL_MS = 2000;
+  const READING_MS = 300; // Runs are still being read: they come soon.
   const form = document.getElementById("filter");
   const list = () => document.getElementById("list");
   const ticked = () => [...list().querySelectorAll("input[name=run]:checked")];
@@ -40,7 +41,6 @@
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (number !== asked) return;
     if (!form && page.getElementById("filter")) location.reload();
-    // What was as the server sent it is compared, not what was ticked since.
     show(page.getElementById("list"));
     showTicked();
   };
@@ -63,8 +63,10 @@
   document.addEventListener("change", (event) => {
     if (event.target.name === "run") showTicked();
   });
-  const again = () =>
-    setTimeout(() => (document.hidden ? Promise.resolve() : quietly()).finally(again), INTERVAL_MS);
+  const again = () => {
+    const wait = document.querySelector(".status.reading") ? READING_MS : INTERVAL_MS;
+    setTimeout(() => (document.hidden ? Promise.resolve() : quietly()).finally(again), wait);
+  };
   showTicked();
   again();
 })();

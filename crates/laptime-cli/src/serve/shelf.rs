@@ -89,6 +89,13 @@ impl Shelf {
         }
         state.listing.clone()
     }
+
+    /// A run of the folder, as it was when somebody last looked.
+    pub(super) fn entry(&self, id: &str) -> Option<RunEntry> {
+        let state = self.shared.lock();
+        let known = state.listing.runs.iter().find(|run| run.entry.meta.id == id);
+        known.map(|run| run.entry.clone())
+    }
 }
 
 impl Drop for Shelf {

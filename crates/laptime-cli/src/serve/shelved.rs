@@ -14,6 +14,8 @@ const MOST_LAPS: usize = 60;
 /// A run of the list.
 #[derive(Clone, Debug)]
 pub(super) struct Shelved {
+    /// Where it is.
+    pub(super) entry: RunEntry,
     /// What every list has of it.
     pub(super) row: RunRow,
     /// Seconds of its last laps, oldest first: epochs, else windows of steps.
@@ -39,7 +41,7 @@ impl Shelved {
     /// A run of which only its description is known so far.
     pub(super) fn unread(entry: &RunEntry) -> Self {
         let row = RunRow { started: started(entry), ..listed_run(entry, None) };
-        Self { row, laps: Vec::new(), time_left: None, state: State::Unread }
+        Self { entry: entry.clone(), row, laps: Vec::new(), time_left: None, state: State::Unread }
     }
 
     /// Reads a run, or what was added to it since `study` stopped.
@@ -57,7 +59,7 @@ impl Shelved {
         let laps =
             whole[whole.len().saturating_sub(MOST_LAPS)..].iter().map(|lap| lap.mean_wall_s()).collect();
         let row = listed_run(entry, Some(report));
-        Self { row, laps, time_left: report.time_left, state: State::Read }
+        Self { entry: entry.clone(), row, laps, time_left: report.time_left, state: State::Read }
     }
 
     fn unreadable(entry: &RunEntry, error: &StoreError) -> Self {

@@ -23,6 +23,7 @@ use crate::html::{Assets, SCRIPT, Shell, page, run_page, style};
 use crate::one_line::shown_path;
 use crate::text::{Style, compare_text, sweep_text};
 
+const LIST_STYLE: &str = include_str!("list.css");
 const LIST_SCRIPT: &str = include_str!("list.js");
 const ICON: &str = include_str!("icon.svg");
 
@@ -82,7 +83,7 @@ impl Site {
                 let ids: Vec<&str> = query.all("run").collect();
                 self.compare(&ids).unwrap_or_else(|failure| no_page(&failure))
             }
-            Route::Style => Response::found("text/css; charset=utf-8", style()),
+            Route::Style => Response::found("text/css; charset=utf-8", style() + LIST_STYLE),
             Route::Script => Response::found("text/javascript; charset=utf-8", SCRIPT),
             Route::ListScript => Response::found("text/javascript; charset=utf-8", LIST_SCRIPT),
             Route::Icon => Response::found("image/svg+xml", ICON),
@@ -143,6 +144,9 @@ impl Site {
 
     /// The run with this id, letter by letter, among those of the folder.
     fn entry(&self, id: &str) -> Result<RunEntry, Failure> {
+        if let Some(known) = self.shelf.entry(id) {
+            return Ok(known);
+        }
         let all = self.catalogue.list().map_err(|error| unknown("run").caused_by(&error))?;
         all.into_iter().find(|entry| entry.meta.id == id).ok_or_else(|| unknown("run"))
     }
