@@ -19,8 +19,10 @@ use crate::profile::{self, ProfileFold, ProfileStacks};
 use crate::ranks::{ranks, ranks_together, slowest, uneven};
 use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary, WorkerSummary};
 use crate::start_up::start_up;
+use crate::step_times::StepTimes;
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
+use crate::timeline::{StepTimeline, timeline};
 use crate::track::tracks;
 use crate::trainers::{trainers, trainers_together};
 use crate::utc::rfc3339;
@@ -134,6 +136,21 @@ impl Digest {
         let mut compared = ComparedRun::new(self.report(), self.meta.machine.clone(), process);
         compared.passes = run.map(|run| Passes::of(&run, settled.as_ref())).unwrap_or_default();
         compared
+    }
+
+    /// The times of the steps of every fit, with what a report leaves out.
+    #[must_use]
+    pub fn step_times(&self) -> Vec<StepTimes> {
+        let settled = self.settled();
+        let Some(Supervised { process, .. }) = Supervised::among(settled.as_ref()) else { return Vec::new() };
+        let began = process.fits.iter().filter(|(_, fit)| fit.began.is_some());
+        began.filter_map(|(number, fit)| StepTimes::of(*number, fit, &process.timebase())).collect()
+    }
+
+    /// The newest step of the usual length, on every track that is known of it; `None` where no step ended.
+    #[must_use]
+    pub fn step_timeline(&self) -> Option<StepTimeline> {
+        timeline(Supervised::among(&self.processes)?.process, &self.processes)
     }
 
     /// The run as far as it is known now.

@@ -24,6 +24,9 @@ pub(crate) struct Epoch {
     evaluate_at_end: Ticks,
     /// Evaluation that followed the pass so far.
     pub(crate) evaluate: Ticks,
+    /// The same of saving the model.
+    checkpoint_at_end: Ticks,
+    pub(crate) checkpoint: Ticks,
     /// From its end to the begin of the next, or to the fit's end.
     pub(crate) gap: Option<Ticks>,
     /// What the steps that ended in it add up to.
@@ -89,6 +92,7 @@ impl Epoch {
         let at = at.max(self.began);
         self.totals = self.ledger(at, totals, StageId::UNACCOUNTED);
         self.evaluate_at_end = totals.own(StageId::EVALUATE);
+        self.checkpoint_at_end = totals.own(StageId::CHECKPOINT);
         self.ended = Some(at);
         self.complete = complete;
     }
@@ -105,6 +109,7 @@ impl Epoch {
     pub(crate) fn follow(&mut self, totals: &Totals) {
         if self.ended.is_some() && self.gap.is_none() {
             self.evaluate = totals.own(StageId::EVALUATE).since(self.evaluate_at_end);
+            self.checkpoint = totals.own(StageId::CHECKPOINT).since(self.checkpoint_at_end);
         }
     }
 
@@ -128,6 +133,7 @@ impl Epoch {
         self.complete &= next.complete;
         self.totals.add_all(&next.totals);
         self.evaluate = self.evaluate.plus(next.evaluate);
+        self.checkpoint = self.checkpoint.plus(next.checkpoint);
         self.gap = next.gap;
         self.tally.follow(&next.tally);
         self.metrics.extend(&next.metrics);

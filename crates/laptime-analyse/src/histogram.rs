@@ -45,6 +45,32 @@ impl Histogram {
     }
 }
 
+/// Lengths of time between two ends, and how many of them were counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bin {
+    /// The shortest that falls into it, ticks.
+    pub(crate) low: f64,
+    /// Where the next one begins, ticks.
+    pub(crate) high: f64,
+    /// How many.
+    pub(crate) count: u64,
+}
+
+impl Histogram {
+    /// Everything that was counted in at most so many bins of neighbouring buckets, the empty ones between them too.
+    pub(crate) fn bins(&self, most: usize) -> Vec<Bin> {
+        let Some(first) = self.buckets.iter().position(|count| *count > 0) else { return Vec::new() };
+        let counted = &self.buckets[first..];
+        let wide = counted.len().div_ceil(most.max(1)).max(1);
+        let bin = |(at, chunk): (usize, &[u64])| Bin {
+            low: begin(first + at * wide),
+            high: begin(first + at * wide + wide),
+            count: chunk.iter().sum(),
+        };
+        counted.chunks(wide).enumerate().map(bin).collect()
+    }
+}
+
 /// Small values have a bucket each; from there every power of two has [`FINE`] buckets.
 fn bucket(ticks: u64) -> usize {
     if ticks < 2 * FINE {
@@ -54,14 +80,24 @@ fn bucket(ticks: u64) -> usize {
     (power * FINE + (ticks >> power)) as usize
 }
 
-fn middle(bucket: usize) -> f64 {
+/// The shortest length that falls into a bucket, and how many do.
+fn reach(bucket: usize) -> (f64, f64) {
     let bucket = bucket as u64;
     if bucket < 2 * FINE {
-        return bucket as f64;
+        return (bucket as f64, 1.0);
     }
-    let power = bucket / FINE - 1;
-    let low = ((bucket - power * FINE) << power) as f64;
-    low + ((1_u64 << power) - 1) as f64 / 2.0
+    let power = (bucket / FINE - 1) as i32;
+    let wide = 2_f64.powi(power);
+    ((bucket - power as u64 * FINE) as f64 * wide, wide)
+}
+
+fn begin(bucket: usize) -> f64 {
+    reach(bucket).0
+}
+
+fn middle(bucket: usize) -> f64 {
+    let (low, wide) = reach(bucket);
+    low + (wide - 1.0) / 2.0
 }
 
 #[cfg(test)]
@@ -89,6 +125,17 @@ mod tests {
         assert_eq!(histogram.quantile(0.95), Some(95.0));
         assert_eq!(histogram.quantile(1.0), Some(100.0));
         assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn bins_hold_everything_without_gaps() {
+        let mut histogram = Histogram::default();
+        [100, 5_000, 5_100, 1_000_000].into_iter().for_each(|ticks| histogram.record(ticks));
+        let bins = histogram.bins(20);
+        assert!(bins.len() <= 20 && bins[0].low <= 100.0 && bins[bins.len() - 1].high > 1e6);
+        assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), 4);
+        assert!(bins.windows(2).all(|pair| pair[0].high == pair[1].low));
+        assert!(Histogram::default().bins(20).is_empty());
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::report::{Overhead, Warning};
 use crate::step_series::StepSeries;
 use crate::stretch::shortest;
 use crate::tally::Step;
+use crate::timeline::Newest;
 use crate::totals::Totals;
 
 /// Troubles listed one by one; a recorder in trouble for days must not fill memory.
@@ -57,6 +58,8 @@ pub(crate) struct Process {
     pub(crate) gate: Gate,
     /// How it ended, when it said so.
     pub(crate) closed: Option<(Ticks, Closing)>,
+    /// Its newest spans, for the timeline of a step.
+    pub(crate) newest: Newest,
     ended: Option<Status>,
     troubles: Vec<Trouble>,
     last: Option<Ticks>,
@@ -179,6 +182,13 @@ impl Process {
         self.closed.as_ref().map(|(_, closing)| closing.status).or(self.ended).unwrap_or(Status::Running)
     }
 
+    /// Whether it is another process of the same rank whose ticks are those of this one.
+    pub(crate) fn shares_clock_with(&self, other: &Self) -> bool {
+        let (mine, theirs) = (&self.facts, &other.facts);
+        let same_clock = mine.boot_id == theirs.boot_id && mine.clock == theirs.clock;
+        same_clock && mine.rank == theirs.rank && mine.pid != theirs.pid
+    }
+
     /// The length of its ticks.
     pub(crate) fn timebase(&self) -> Timebase {
         self.clock.timebase(self.facts.ns_per_tick)
@@ -262,6 +272,7 @@ impl Process {
         if let Some(at) = event.instant() {
             self.see(number, at);
         }
+        self.newest.take(number, event);
         match *event {
             Event::Boundary { stream, stage, host, done } => {
                 self.take_boundary(number, stream, Passed { stage, host, done });

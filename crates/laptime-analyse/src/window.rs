@@ -14,6 +14,8 @@ pub(crate) struct Pause {
     pub(crate) length: Ticks,
     /// Evaluation within it.
     pub(crate) evaluate: Ticks,
+    /// Saving the model within it.
+    pub(crate) checkpoint: Ticks,
     /// Whether the model was evaluated.
     pub(crate) evaluated: bool,
     /// Whether the model was saved.
@@ -26,7 +28,8 @@ impl Pause {
     /// What a stretch of time without steps was spent on.
     fn of(length: Ticks, stages: &Totals) -> Self {
         let (evaluate, save) = (stages.own(StageId::EVALUATE), stages.own(StageId::CHECKPOINT));
-        Self { length, evaluate, evaluated: evaluate > Ticks(0), saved: save > Ticks(0), number: 0 }
+        let (evaluated, saved) = (evaluate > Ticks(0), save > Ticks(0));
+        Self { length, evaluate, checkpoint: save, evaluated, saved, number: 0 }
     }
 
     /// Whether training stopped for a reason.
@@ -85,6 +88,7 @@ impl Window {
     pub(crate) fn pause(&mut self, pause: &Pause) {
         self.pause.length = self.pause.length.plus(pause.length);
         self.pause.evaluate = self.pause.evaluate.plus(pause.evaluate);
+        self.pause.checkpoint = self.pause.checkpoint.plus(pause.checkpoint);
         self.pause.evaluated |= pause.evaluated;
         self.pause.saved |= pause.saved;
         self.pause.number = self.pause.number.max(pause.number);
@@ -96,10 +100,10 @@ impl Window {
         self.wall = self.wall.plus(next.wall);
         self.stages.add_all(&next.stages);
         self.tally.add(&next.tally);
-        let (length, evaluate) = (self.pause.length, self.pause.evaluate);
-        self.pause = next.pause;
-        self.pause.length = length.plus(next.pause.length);
-        self.pause.evaluate = evaluate.plus(next.pause.evaluate);
+        let before = std::mem::replace(&mut self.pause, next.pause);
+        self.pause.length = before.length.plus(next.pause.length);
+        self.pause.evaluate = before.evaluate.plus(next.pause.evaluate);
+        self.pause.checkpoint = before.checkpoint.plus(next.pause.checkpoint);
         self.metrics.extend(&next.metrics);
         self.complete = next.complete;
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use laptime_analyse::compare::ComparedRun;
-use laptime_analyse::{Digest, EpochSummary, ProfileStacks, Report};
+use laptime_analyse::{Digest, EpochSummary, ProfileStacks, Report, StepTimeline, StepTimes};
 use laptime_core::RunMeta;
 use laptime_record::Finished;
 use laptime_store::{LogName, ProfileReader, RunReader, StoreError};
@@ -89,6 +89,16 @@ impl Study {
         })?;
         epochs.finish(sink);
         Ok(())
+    }
+
+    /// The times of the steps of every fit, as far as the run was read.
+    pub(crate) fn step_times(&self) -> Vec<StepTimes> {
+        self.digest.step_times()
+    }
+
+    /// A typical step on every track, as far as the run was read.
+    pub(crate) fn step_timeline(&self) -> Option<StepTimeline> {
+        self.digest.step_timeline()
     }
 
     /// The stacks that were sampled, as far as the run was read.

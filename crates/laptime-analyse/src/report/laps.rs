@@ -58,6 +58,8 @@ pub struct EpochSummary {
     pub device_stages: Option<BTreeMap<String, f64>>,
     /// Evaluation that followed the pass, seconds.
     pub evaluate_s: f64,
+    /// Saving the model that followed the pass, seconds.
+    pub checkpoint_s: f64,
     /// Mean training loss, as it was measured, else of the steps that have one; of folded epochs, the last one's.
     pub loss: Option<f64>,
     /// What was measured at its end, by name.

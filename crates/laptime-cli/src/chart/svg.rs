@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 
-use laptime_core::display_name;
+use laptime_core::{display_name, units};
 
+use super::canvas::Canvas;
 use super::frame::{Frame, Tick, without_overlap};
+use super::numbers::Numbers;
+use super::theme::{SERIES, style_alone};
 use super::{Axis, Chart, Mark, Place, Series};
 use crate::markup::{cut, escaped};
 
@@ -14,6 +17,8 @@ const HEIGHT: f64 = 420.0;
 /// Room on the right and below the plot.
 const RIGHT: f64 = 24.0;
 const BELOW: f64 = 56.0;
+/// Room for the title above.
+const TITLE: f64 = 30.0;
 /// The height of a line of text.
 const LINE: f64 = 20.0;
 /// The mean width of a letter of 12 units in the usual fonts for screens; wide ones reach 0.65.
@@ -22,41 +27,27 @@ const LETTER: f64 = 7.2;
 const LONGEST_TITLE: usize = 76;
 const LONGEST_NAME: usize = 40;
 /// Series beyond these share colours with the first, but not marks.
-const COLORS: usize = 8;
-
-const STYLE: &str = "\
-.lt text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:#3d444d}\
-.lt .title{font-size:15px;font-weight:600;fill:#1f2328}\
-.lt .paper{fill:#fff}.lt .grid{stroke:#d8dee4;stroke-width:1}.lt .axis{stroke:#818b98;stroke-width:1}\
-.lt .line{fill:none;stroke-width:2;stroke-linejoin:round}.lt .beyond{stroke-dasharray:6 5}\
-.lt .ends{stroke-width:1.5}.lt .band{opacity:.15;stroke:none}\
-.lt .c0{color:#0b62c4}.lt .c1{color:#c2410c}.lt .c2{color:#15803d}.lt .c3{color:#8b2fd6}\
-.lt .c4{color:#a16207}.lt .c5{color:#0e7490}.lt .c6{color:#be185d}.lt .c7{color:#5b6470}\
-.lt .ink{fill:currentColor}.lt .stroke{stroke:currentColor}\
-@media (prefers-color-scheme:dark){.lt text{fill:#b6bfc9}.lt .title{fill:#f0f3f6}.lt .paper{fill:#0d1117}\
-.lt .grid{stroke:#2a313a}.lt .axis{stroke:#6e7781}\
-.lt .c0{color:#6cb2ff}.lt .c1{color:#ff9d5c}.lt .c2{color:#5fd38a}.lt .c3{color:#c99bff}\
-.lt .c4{color:#f2c14e}.lt .c5{color:#5fd0e0}.lt .c6{color:#ff8fc0}.lt .c7{color:#aab4bf}}";
+const COLORS: usize = SERIES.len();
 
 /// The chart as the text of an SVG file.
 #[must_use]
 pub fn svg(chart: &Chart) -> String {
-    let frame = Frame::of(chart);
-    let legend = legend_rows(chart);
-    let y_ticks = frame.y_ticks(chart, 6);
-    let widest = y_ticks.iter().map(|tick| text_width(&tick.label)).fold(0.0, f64::max);
-    let left = (widest + 22.0).max(56.0);
-    let above = 62.0 + LINE * legend.len() as f64;
-    let plot = Plot { left, top: above, right: WIDTH - RIGHT, bottom: HEIGHT - BELOW, frame };
-    let mut picture = Picture::default();
-    picture.head(chart);
-    picture.legend(&legend);
-    picture.axes(chart, &plot, &y_ticks);
-    for (at, series) in chart.series.iter().enumerate() {
-        picture.series(series, at, &plot);
-    }
-    picture.0.push_str("</svg>\n");
-    picture.0
+    let mut body = Picture { width: WIDTH, ..Picture::default() };
+    let shown = escaped(&cut(&chart.title, LONGEST_TITLE));
+    body.add(format_args!("<text class=\"title\" x=\"20\" y=\"28\">{shown}</text>"));
+    body.chart(chart, HEIGHT, TITLE);
+    let mut picture = Picture { width: WIDTH, ..Picture::default() };
+    picture.head(chart, &body.text);
+    format!("{}{}</svg>\n", picture.text, body.text)
+}
+
+/// The chart without its title on a canvas.
+pub(super) fn plot(canvas: &mut Canvas, chart: &Chart) {
+    let mut picture = Picture { width: canvas.width, ..Picture::default() };
+    let height = if canvas.is_narrow() { 300.0 } else { 340.0 };
+    picture.chart(chart, height, 0.0);
+    canvas.height = height;
+    canvas.add(format_args!("{}", picture.text));
 }
 
 /// The part of the picture where values are drawn.
@@ -91,35 +82,54 @@ impl Plot {
 type Entry = (usize, String, f64);
 
 /// The names, in as many rows as they need.
-fn legend_rows(chart: &Chart) -> Vec<Vec<Entry>> {
+fn legend_rows(chart: &Chart, width: f64) -> Vec<Vec<Entry>> {
     let mut rows: Vec<Vec<Entry>> = Vec::new();
     let mut at = f64::INFINITY;
     for (index, series) in chart.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty()) {
         let name = cut(&series.name, LONGEST_NAME);
-        let width = text_width(&name) + 42.0;
-        if at + width > WIDTH - RIGHT {
+        let wanted = text_width(&name) + 42.0;
+        if at + wanted > width - RIGHT {
             rows.push(Vec::new());
             at = 20.0;
         }
         if let Some(row) = rows.last_mut() {
             row.push((index, name, at));
         }
-        at += width;
+        at += wanted;
     }
     rows
 }
 
 #[derive(Default)]
-struct Picture(String);
+struct Picture {
+    text: String,
+    width: f64,
+}
 
 impl Picture {
     fn add(&mut self, text: std::fmt::Arguments) {
         // Writing into memory does not fail.
-        let _ = self.0.write_fmt(text);
-        self.0.push('\n');
+        let _ = self.text.write_fmt(text);
+        self.text.push('\n');
     }
 
-    fn head(&mut self, chart: &Chart) {
+    /// All but the title, which takes `head` above.
+    fn chart(&mut self, chart: &Chart, height: f64, head: f64) {
+        let frame = Frame::of(chart);
+        let legend = legend_rows(chart, self.width);
+        let y_ticks = frame.y_ticks(chart, 6);
+        let widest = y_ticks.iter().map(|tick| text_width(&tick.label)).fold(0.0, f64::max);
+        let left = (widest + 22.0).max(56.0);
+        let above = head + 32.0 + LINE * legend.len() as f64;
+        let plot = Plot { left, top: above, right: self.width - RIGHT, bottom: height - BELOW, frame };
+        self.legend(&legend, head);
+        self.axes(chart, &plot, &y_ticks);
+        for (at, series) in chart.series.iter().enumerate() {
+            self.series(chart, series, at, &plot);
+        }
+    }
+
+    fn head(&mut self, chart: &Chart, body: &str) {
         let title = escaped(&display_name(&chart.title));
         self.add(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lt\" role=\"img\" aria-label=\"{title}\" \
@@ -127,17 +137,19 @@ impl Picture {
         ));
         self.add(format_args!("<title>{title}</title>"));
         self.add(format_args!("<desc>{}</desc>", escaped(&display_name(&described(chart)))));
-        self.add(format_args!("<style>{STYLE}</style>"));
+        self.add(format_args!("<style>{}</style>", style_alone(body)));
         self.add(format_args!("<rect class=\"paper\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>"));
-        let shown = escaped(&cut(&chart.title, LONGEST_TITLE));
-        self.add(format_args!("<text class=\"title\" x=\"20\" y=\"28\">{shown}</text>"));
     }
 
-    fn legend(&mut self, rows: &[Vec<Entry>]) {
+    fn legend(&mut self, rows: &[Vec<Entry>], head: f64) {
         for (row, entries) in rows.iter().enumerate() {
-            let y = 50.0 + LINE * row as f64;
+            let y = head + 20.0 + LINE * row as f64;
             for (index, name, x) in entries {
-                self.add(format_args!("<g class=\"c{}\">{}", index % COLORS, sign(*index, x + 6.0, y - 4.0)));
+                self.add(format_args!(
+                    "<g class=\"c{}\">{}",
+                    index % COLORS,
+                    sign(*index, (x + 6.0, y - 4.0), "")
+                ));
                 self.add(format_args!("<text x=\"{:.1}\" y=\"{y}\">{}</text></g>", x + 18.0, escaped(name)));
             }
         }
@@ -169,12 +181,12 @@ impl Picture {
         self.add(format_args!(
             "<text text-anchor=\"middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             0.5 * (left + right),
-            HEIGHT - 14.0,
+            bottom + BELOW - 14.0,
             axis_label(&chart.x)
         ));
     }
 
-    fn series(&mut self, series: &Series, at: usize, plot: &Plot) {
+    fn series(&mut self, chart: &Chart, series: &Series, at: usize, plot: &Plot) {
         self.add(format_args!("<g class=\"c{}\">", at % COLORS));
         self.band(&series.curve, plot);
         for (run, beyond) in runs(&series.curve) {
@@ -185,7 +197,7 @@ impl Picture {
             self.line(series.marks.iter().filter_map(|mark| plot.place(mark.x, mark.y)), "line stroke");
         }
         for mark in series.shown_marks(at) {
-            self.mark(mark, at, plot);
+            self.mark(chart, mark, at, plot);
         }
         self.add(format_args!("</g>"));
     }
@@ -213,7 +225,7 @@ impl Picture {
         }
     }
 
-    fn mark(&mut self, mark: &Mark, at: usize, plot: &Plot) {
+    fn mark(&mut self, chart: &Chart, mark: &Mark, at: usize, plot: &Plot) {
         let Some((x, y)) = plot.place(mark.x, mark.y) else { return };
         if let Some((low, high)) = mark.interval
             && let Some(high) = plot.height(high)
@@ -222,19 +234,48 @@ impl Picture {
             let low = plot.height(low).unwrap_or(plot.bottom);
             self.add(format_args!("<path class=\"ends stroke\" d=\"M{x:.1} {high:.1}V{low:.1}\"/>"));
         }
-        self.add(format_args!("{}", sign(at, x, y)));
+        let tip = tip(chart, &chart.series[at], mark);
+        self.add(format_args!("{}", sign(at, (x, y), &tip)));
     }
 }
 
 /// The mark of a series: another form for another one, since not everybody sees colours.
-fn sign(series: usize, x: f64, y: f64) -> String {
+fn sign(series: usize, (x, y): (f64, f64), tip: &str) -> String {
     let d = match series % 4 {
-        0 => return format!("<circle class=\"ink\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>"),
+        0 => return format!("<circle class=\"ink\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\">{tip}</circle>"),
         1 => "m-3.6 -3.6h7.2v7.2h-7.2z",
         2 => "m0 -4.6l4.5 8h-9z",
         _ => "m0 -5l5 5l-5 5l-5 -5z",
     };
-    format!("<path class=\"ink\" d=\"M{x:.1} {y:.1}{d}\"/>")
+    format!("<path class=\"ink\" d=\"M{x:.1} {y:.1}{d}\">{tip}</path>")
+}
+
+/// What a mark says on hover.
+fn tip(chart: &Chart, series: &Series, mark: &Mark) -> String {
+    let (x, y) = (chart.x.unit.shown(mark.x), chart.y.unit.shown(mark.y));
+    let name =
+        if series.name.is_empty() { String::new() } else { format!("{}\n", display_name(&series.name)) };
+    let interval = mark
+        .interval
+        .map(|(low, high)| format!(" ({} to {})", chart.y.unit.shown(low), chart.y.unit.shown(high)));
+    let text =
+        format!("{}: {x}\n{}: {y}{}", with_unit(&chart.x), with_unit(&chart.y), interval.unwrap_or_default());
+    format!("<title>{}</title>", escaped(&format!("{name}{text}")))
+}
+
+/// Every mark as a row.
+pub(super) fn numbers(chart: &Chart) -> Numbers {
+    let (x, y) = (with_unit(&chart.x), with_unit(&chart.y));
+    let mut numbers = Numbers::new([x.as_str(), "series", y.as_str(), "at least", "at most"]);
+    for series in &chart.series {
+        for mark in &series.marks {
+            let end = |end: Option<f64>| units::or_unknown(end, |end| chart.y.unit.shown(end));
+            let (low, high) = mark.interval.unzip();
+            let value = chart.y.unit.shown(mark.y);
+            numbers.row([chart.x.unit.shown(mark.x), display_name(&series.name), value, end(low), end(high)]);
+        }
+    }
+    numbers
 }
 
 /// The measured part of a curve and the parts beyond, which share the place where they meet.
@@ -273,7 +314,7 @@ fn with_unit(axis: &Axis) -> String {
 }
 
 /// The chart in words, for those who hear it.
-fn described(chart: &Chart) -> String {
+pub(super) fn described(chart: &Chart) -> String {
     let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
     let marks: usize = chart.series.iter().map(|series| series.marks.len()).sum();
     let of = if names.iter().all(|name| name.is_empty()) {

@@ -1,5 +1,6 @@
 //! Pages for a browser: pure functions that return text, never write it.
 
+mod figure;
 mod page;
 mod run;
 mod section;

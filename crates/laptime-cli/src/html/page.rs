@@ -1,5 +1,6 @@
 //! The frame of every page: its head, its bar and where style and script come from.
 
+use crate::chart::style_of_pages;
 use crate::markup::name;
 
 /// What all pages do in the browser: the switch of light and dark, values on hover, pages that keep up with a run.
@@ -7,7 +8,7 @@ pub(crate) const SCRIPT: &str = include_str!("script.js");
 
 /// How every page looks.
 pub(crate) fn style() -> String {
-    include_str!("style.css").to_owned()
+    format!("{}{}", include_str!("style.css"), style_of_pages())
 }
 
 /// Where a page has its style and script from.
