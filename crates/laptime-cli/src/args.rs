@@ -14,6 +14,7 @@ mod pack;
 mod page;
 mod predict;
 mod refusal;
+mod serve;
 mod sweep;
 mod sweep_values;
 mod train;
@@ -40,6 +41,7 @@ pub(crate) use pack::PackArgs;
 pub(crate) use page::PageArgs;
 pub(crate) use predict::PredictArgs;
 pub(crate) use refusal::{Stop, unknown_model};
+pub(crate) use serve::ServeArgs;
 pub(crate) use sweep::{SweepArgs, SweepForm};
 pub(crate) use train::TrainArgs;
 pub(crate) use values::{BatchSize, DataChoice};
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     Compare(Box<CompareArgs>),
     /// List or remove the runs that are kept
     Runs(RunsArgs),
+    /// Show all runs and sweeps in a browser, also while they train
+    Serve(ServeArgs),
 }
 
 /// Where runs are kept.

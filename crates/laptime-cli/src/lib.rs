@@ -9,6 +9,7 @@ mod every_epoch;
 mod export;
 mod failure;
 mod html;
+mod listed_run;
 mod live;
 mod markup;
 mod one_line;
@@ -18,6 +19,7 @@ mod page_file;
 mod prediction;
 mod run_story;
 mod screen;
+mod serve;
 mod shown_run;
 mod stage_words;
 mod study;
@@ -89,6 +91,7 @@ fn dispatch(began: &ProgramStart, args: &Args, screen: &Screen) -> Result<Ending
         Command::Predict(predict) => command::predict::run(predict, screen),
         Command::Compare(compare) => command::compare::run(compare, screen),
         Command::Runs(runs) => command::runs::run(runs, screen),
+        Command::Serve(serve) => serve::run(serve, screen),
     }
 }
 

@@ -3,7 +3,7 @@
 mod revision;
 mod revision_trial;
 
-use laptime_analyse::compare::{Cause, ComparedRun, Comparison, compare, compare_machines};
+use laptime_analyse::compare::{Asked, Cause, ComparedRun, Comparison, compare, compare_machines};
 use laptime_store::{Catalogue, RunEntry, Selected, StoreError, salvage_rings};
 
 use super::report::refused;
@@ -33,13 +33,24 @@ fn kept(args: &CompareArgs, typed: (&str, &str), screen: &Screen) -> Result<Endi
     let catalogue = Catalogue::at(args.place.folder());
     let (a, b) = (found(&catalogue, typed.0)?, found(&catalogue, typed.1)?);
     refuse_twice(&a, &b)?;
-    let (name_a, name_b) = names((typed.0, &a), (typed.1, &b));
-    let (a, b) = (read(&a)?, read(&b)?);
-    let mut comparison = compare((&name_a, &a), (&name_b, &b), &args.asked());
-    if comparison.because == Some(Cause::DifferentMachines) {
-        compare_machines(&mut comparison, &a, &b, &references(&catalogue));
-    }
+    let comparison = comparison(&catalogue, (typed.0, &a), (typed.1, &b), &args.asked())?;
     show(args, &comparison, screen)
+}
+
+/// Compares two sides, each the word that was typed for it and its runs.
+pub(crate) fn comparison(
+    catalogue: &Catalogue,
+    a: (&str, &[RunEntry]),
+    b: (&str, &[RunEntry]),
+    asked: &Asked,
+) -> Result<Comparison, Failure> {
+    let (name_a, name_b) = names(a, b);
+    let (a, b) = (read(a.1)?, read(b.1)?);
+    let mut comparison = compare((&name_a, &a), (&name_b, &b), asked);
+    if comparison.because == Some(Cause::DifferentMachines) {
+        compare_machines(&mut comparison, &a, &b, &references(catalogue));
+    }
+    Ok(comparison)
 }
 
 /// Shows a comparison, and ends as its condition says.

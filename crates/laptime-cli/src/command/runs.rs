@@ -9,6 +9,7 @@ use super::report::refused;
 use crate::Ending;
 use crate::args::{RemoveArgs, RunsAction, RunsArgs};
 use crate::failure::Failure;
+use crate::listed_run::listed_run;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::{RunRow, runs_text};
@@ -81,21 +82,7 @@ fn report(entry: &RunEntry) -> Option<Report> {
 }
 
 fn row(entry: &RunEntry) -> RunRow {
-    let report = report(entry);
-    let last = report.as_ref().and_then(|report| report.fits.last());
-    RunRow {
-        id: entry.meta.id.clone(),
-        name: entry.meta.name.clone(),
-        // A run that cannot be read at all has ended without a word.
-        status: report.as_ref().map_or(Status::Killed, |report| report.run.status),
-        started: report.as_ref().map(|report| report.run.started.clone()).unwrap_or_default(),
-        wall_s: report.as_ref().map(|report| report.wall_s),
-        epochs: report.as_ref().map(|report| report.fits.iter().map(|fit| fit.epochs).sum()),
-        steps: report.as_ref().map(|report| report.fits.iter().map(|fit| fit.steps).sum()),
-        loss: last.and_then(|fit| fit.loss),
-        metric: last.and_then(|fit| fit.metric.clone()).map(|metric| (metric.name, metric.value)),
-        disk_bytes: entry.bytes,
-    }
+    listed_run(entry, report(entry).as_ref())
 }
 
 fn remove_runs(

@@ -6,5 +6,5 @@ mod run;
 mod section;
 mod table;
 
-pub(crate) use page::Shell;
+pub(crate) use page::{Assets, SCRIPT, Shell, page, style};
 pub(crate) use run::run_page;

@@ -16,7 +16,7 @@ pub(crate) fn style() -> String {
 pub(crate) enum Assets {
     /// They stand in the page, which is one file that opens anywhere.
     Inline,
-    /// They are `/style.css` and `/script.js` of the server that sends the page.
+    /// They are `/style.css`, `/script.js` and `/icon.svg` of the server that sends the page.
     Linked,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn page(title: &str, content: &str, shell: &Shell<'_>) -> String {
     let (style, script) = match shell.assets {
         Assets::Inline => (format!("<style>{}</style>", style()), format!("<script>{SCRIPT}</script>")),
         Assets::Linked => (
-            "<link rel=\"stylesheet\" href=\"/style.css\">".to_owned(),
+            "<link rel=\"stylesheet\" href=\"/style.css\"><link rel=\"icon\" href=\"/icon.svg\">".to_owned(),
             "<script src=\"/script.js\"></script>".to_owned(),
         ),
     };

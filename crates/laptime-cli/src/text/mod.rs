@@ -64,7 +64,7 @@ pub(crate) use loader::{loader_text, setting_text};
 pub(crate) use pack::{packed_text, verified_text};
 pub(crate) use progress::progress_line;
 pub(crate) use report::{laps_done, report_text};
-pub(crate) use runs::{RunRow, runs_text};
+pub(crate) use runs::{RunRow, laps_text, result_text, runs_text};
 pub(crate) use style::{Emphasis, Style};
 pub(crate) use summary::summary_text;
 pub(crate) use sweep::{sweep_heading, sweep_text};

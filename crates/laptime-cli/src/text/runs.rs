@@ -80,14 +80,14 @@ fn cells(run: &RunRow, one_year: bool) -> Vec<Cell> {
         status_cell(run.status),
         started(&run.started, one_year).into(),
         units::or_unknown(run.wall_s, units::duration).into(),
-        laps(run).into(),
-        result(run).into(),
+        laps_text(run).into(),
+        result_text(run).into(),
         units::bytes(run.disk_bytes).into(),
     ]
 }
 
 /// `3`, or `200 steps` of a training without epochs.
-fn laps(run: &RunRow) -> String {
+pub(crate) fn laps_text(run: &RunRow) -> String {
     match (run.epochs, run.steps) {
         (Some(0), Some(steps)) if steps > 0 => units::counted(steps, "step"),
         (epochs, _) => units::or_unknown(epochs, units::count),
@@ -117,7 +117,8 @@ fn status_cell(status: Status) -> Cell {
     }
 }
 
-fn result(run: &RunRow) -> String {
+/// The metric that says most, else the loss.
+pub(crate) fn result_text(run: &RunRow) -> String {
     match (&run.metric, run.loss) {
         (Some((name, value)), _) => format!("{} {}", metric_column(name), metric_value(name, *value)),
         (None, Some(loss)) => format!("loss {}", units::number(loss)),
