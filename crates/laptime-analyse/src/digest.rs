@@ -21,6 +21,7 @@ use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary,
 use crate::start_up::start_up;
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
+use crate::timeline::Timeline;
 use crate::track::tracks;
 use crate::trainers::{trainers, trainers_together};
 use crate::utc::rfc3339;
@@ -113,6 +114,12 @@ impl Digest {
             Cow::Owned(mut processes) => Cow::Owned(processes.swap_remove(log)),
         };
         Some(EpochStream::new(log, known, laps))
+    }
+
+    /// One axis of time for all processes, as far as they were read, for further readings of the run.
+    #[must_use]
+    pub fn timeline(&self) -> Timeline<'_> {
+        Timeline::new(&self.processes, self.meta.started_real_ns)
     }
 
     /// The processes with nothing that waits for times of a device: what is known now has to do.

@@ -62,6 +62,7 @@ pub mod sweep;
 mod tally;
 mod target;
 mod time_left;
+pub mod timeline;
 mod totals;
 mod track;
 mod trainers;
