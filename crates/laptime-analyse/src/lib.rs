@@ -43,6 +43,7 @@ mod outside_steps;
 mod passes;
 mod process;
 mod profile;
+pub mod pulse;
 mod ranks;
 mod recurring;
 mod report;
