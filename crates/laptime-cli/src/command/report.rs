@@ -26,9 +26,9 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
     let export = args.export.wanted()?;
     salvage_rings();
     match (shown(args).map_err(|error| not_shown(args, &error))?, export) {
-        (Shown::Run(parts), Some((format, path))) => {
+        (Shown::Run(parts), Some((wanted, path))) => {
             let (study, report) = read(&parts, args)?;
-            export::write(format, &path, &Exported { study, report }, screen)
+            export::write(wanted, &path, &Exported { study, report }, screen)
         }
         (Shown::Run(parts), None) if args.page.html.is_some() => page::write(&parts, args, screen),
         (Shown::Run(parts), None) => show_run(&parts, args, screen),
