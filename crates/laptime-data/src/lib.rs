@@ -1,7 +1,8 @@
-//! Datasets where they lie: [`survey`] finds out what one amounts to, by reading as little of it as possible;
+//! Datasets where they lie: [`source`] is the places, [`survey`] finds out what one amounts to, by reading as little of it as possible;
 //! [`pack`](mod@pack) reads all of one, for a pack.
 
 pub mod pack;
+pub mod source;
 pub mod survey;
 
 // What `laptime-load` tests its readers with; the same files damage these.
