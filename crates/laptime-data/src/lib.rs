@@ -4,6 +4,7 @@
 pub mod pack;
 pub mod source;
 pub mod survey;
+mod tar_header;
 
 // What `laptime-load` tests its readers with; the same files damage these.
 #[cfg(test)]
