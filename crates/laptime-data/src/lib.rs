@@ -1,8 +1,10 @@
-//! Datasets where they lie: [`survey`] finds out what one amounts to, by reading as little of it as possible;
+//! Datasets where they lie: [`source`] is the places, [`survey`] finds out what one amounts to, by reading as little of it as possible;
 //! [`pack`](mod@pack) reads all of one, for a pack.
 
 pub mod pack;
+pub mod source;
 pub mod survey;
+mod tar_header;
 
 // What `laptime-load` tests its readers with; the same files damage these.
 #[cfg(test)]

@@ -16,7 +16,8 @@ Examples:
   laptime data photos/ --size 224 --dtype uint8
   laptime data shards/*.parquet --json        every number, for programs")]
 pub(crate) struct DataArgs {
-    /// Files and folders: CSV, TSV, JSON Lines, Parquet, Arrow, NPY, NPZ, JPEG, PNG; the rest by bytes
+    /// Files and folders: CSV, TSV, JSON Lines (also .gz, .zst), Parquet, Arrow, NPY, NPZ, JPEG, PNG, TFRecord, tar;
+    /// the rest by bytes
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Passes over the data
@@ -31,6 +32,9 @@ pub(crate) struct DataArgs {
     /// Count every row and read every header, however long that takes
     #[arg(long, help_heading = "Measuring")]
     pub(crate) exact: bool,
+    /// Look into at most this many files of a format; they stand for the others [default: by format]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, conflicts_with = "exact", help_heading = "Measuring")]
+    pub(crate) max_files: Option<u64>,
     /// Do not measure the disk
     #[arg(long, help_heading = "Measuring")]
     pub(crate) no_disk: bool,
@@ -50,6 +54,8 @@ impl DataArgs {
             size: self.size,
             exact: self.exact,
             measure_disk: !self.no_disk,
+            max_files: self.max_files.map(|files| usize::try_from(files).unwrap_or(usize::MAX)),
+            ..SurveyOptions::default()
         }
     }
 }
