@@ -54,7 +54,8 @@ impl Timeline<'_> {
     }
 
     fn group_name(&self, log: usize, group: u16) -> String {
-        let facts = self.processes.get(log).and_then(|process| process.groups.get(&group));
+        let fold = self.processes.get(log).and_then(|process| process.communication.as_ref());
+        let facts = fold.and_then(|fold| fold.groups.get(&group)).map(|group| &group.facts);
         match facts {
             Some(facts) => {
                 let purpose = facts.purpose.as_deref().unwrap_or(&facts.name);
