@@ -12,7 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::pending::{self, Pending};
+use crate::pending;
 use crate::torch::is_plain;
 use crate::training::with_training;
 
@@ -20,8 +20,15 @@ use crate::training::with_training;
 const HOOK: &str = "torch.ProcessGroup";
 
 thread_local! {
-    /// The collective that this thread is issuing, and whether a device does it.
-    static ISSUED: Cell<Option<(CollectiveId, bool)>> = const { Cell::new(None) };
+    static ISSUED: Cell<Option<Issued>> = const { Cell::new(None) };
+}
+
+/// The collective that a thread is issuing.
+#[derive(Clone, Copy)]
+struct Issued {
+    collective: CollectiveId,
+    kind: CollectiveKind,
+    on_device: bool,
 }
 
 /// The hooks of one process group, which PyTorch calls before and after it issues a collective.
@@ -84,21 +91,21 @@ impl GroupHooks {
     }
 
     fn begin(&self, args: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let Some((failed, _)) = ISSUED.take() {
-            collective_end(failed);
+        if let Some(failed) = ISSUED.take() {
+            collective_end(failed.collective);
         }
         let Some(kind) = self.kind(args)? else { return Ok(()) };
         let known = self.known(args.py())?;
         let (bytes, on_device) = self.measure(args)?;
         let bytes = if gives(kind, args, known.own_rank)? { bytes } else { 0 };
         let begun = collective_begin(known.group, kind, bytes);
-        ISSUED.set(begun.map(|collective| (collective, on_device)));
+        ISSUED.set(begun.map(|collective| Issued { collective, kind, on_device }));
         Ok(())
     }
 
     fn issued(&self, args: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = args.py();
-        let Some((collective, on_device)) = ISSUED.take() else { return Ok(()) };
+        let Some(Issued { collective, kind, on_device }) = ISSUED.take() else { return Ok(()) };
         let work = args.getattr(intern!(py, "work"))?;
         if work.is_none() || on_device {
             // When a device is done is not known here: what it does has the time that the host took to issue it.
@@ -106,15 +113,12 @@ impl GroupHooks {
             return Ok(());
         }
         pending::finish_abandoned();
-        let is_silent = match self.kind(args)? {
-            Some(kind) if args.getattr(intern!(py, "async_op"))?.is_truthy()? => &self.silent[kind as usize],
-            // Whoever issued it waits for it.
-            _ => &ALWAYS,
-        };
-        let address =
-            pending::keep(Pending::new(work.clone().unbind(), collective, is_silent.load(Ordering::Relaxed)));
-        if !is_silent.load(Ordering::Relaxed) && !pending::listen(&work, address, collective) {
-            is_silent.store(true, Ordering::Relaxed);
+        // Whoever issues one that is not asynchronous waits for it.
+        let is_async = args.getattr(intern!(py, "async_op"))?.is_truthy()?;
+        let silent = &self.silent[kind as usize];
+        let has_future = is_async && !silent.load(Ordering::Relaxed);
+        if pending::keep(work, collective, has_future) != has_future {
+            silent.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -181,9 +185,6 @@ fn kind_of(operation: &str) -> Option<CollectiveKind> {
     })
 }
 
-/// For what never says when it is done.
-static ALWAYS: AtomicBool = AtomicBool::new(true);
-
 /// Whether this rank gives anything: of these only the root does.
 fn gives(kind: CollectiveKind, args: &Bound<'_, PyAny>, own_rank: i64) -> PyResult<bool> {
     if !matches!(kind, CollectiveKind::Broadcast | CollectiveKind::Scatter) {
@@ -217,7 +218,7 @@ pub(crate) fn finish_collectives(py: Python<'_>) {
     guarded((), || pending::finish_all(py));
 }
 
-/// Says that collectives which the script does not issue itself are not seen, and why.
+/// Says that not all exchange between ranks or devices is seen, and why.
 #[pyfunction]
 pub(crate) fn collectives_not_seen(because: &str) {
     guarded((), || record::collectives_not_seen(because));
