@@ -5,7 +5,7 @@
 # One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked --features laptime/tracing,laptime/load
 
-.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser promtool bench wheels
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test programs axe bench wheels
 
 test: check rust-test python-test
 
@@ -13,7 +13,7 @@ test: check rust-test python-test
 test-core:
 	cargo test --release --locked -p laptime-core -p laptime-store -p laptime-record -p laptime-analyse -p laptime-profile
 
-rust-test:
+rust-test: programs
 	cargo test $(CARGO_FLAGS)
 
 check: fmt words python-check clippy doc direction
@@ -59,21 +59,26 @@ $(PYTHON_STAMP): $(PYTHON_NEEDS)
 	$(VENV)/bin/pip install --quiet --requirement $(PYTHON_NEEDS)
 	touch $@
 
-# TensorBoard's page is looked at in a real browser: Debian's, where it may be installed, else that test is skipped.
-browser:
-	@command -v chromium >/dev/null || \
-	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-	  { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1; } || \
-	echo "no Chromium here: the test of TensorBoard's page is skipped"
+# Programs that tests use, each with its package: Debian's, where they may be installed, else those tests are skipped.
+PROGRAMS := chromium:chromium promtool:prometheus mpirun:openmpi-bin
 
-# Prometheus' own check of metrics, from Debian's package, where it may be installed.
-promtool:
-	@command -v promtool >/dev/null || \
+programs:
+	@missing=$$(for program in $(PROGRAMS); do command -v $${program%%:*} >/dev/null || echo $${program##*:}; done); \
+	test -z "$$missing" || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-	  { apt-get update && apt-get install --yes prometheus; } >/dev/null 2>&1; } || \
-	echo "no promtool here: the check of Prometheus metrics is skipped"
+	  { apt-get update && apt-get install --yes --no-install-recommends $$missing; } >/dev/null 2>&1; } || \
+	echo "not installed, so the tests that use them are skipped:" $$missing
 
-python-test: $(PYTHON_STAMP) browser promtool
+# axe-core says what in a page is hard to use for some.
+AXE := $(HOME)/.cache/laptime/axe-core-4.10.3
+
+axe:
+	@test -e $(AXE)/axe.min.js || \
+	{ mkdir -p $(AXE) && cd $(AXE) && npm pack --silent axe-core@4.10.3 >/dev/null 2>&1 && \
+	  tar --extract --gzip --file axe-core-4.10.3.tgz --strip-components=1 package/axe.min.js; } || \
+	echo "no axe-core here: what it would find is not tested"
+
+python-test: $(PYTHON_STAMP) programs axe
 	rm -rf dist
 	$(VENV)/bin/maturin build --quiet --release --locked --out dist
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/laptime-*.whl

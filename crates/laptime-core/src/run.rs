@@ -143,6 +143,11 @@ pub enum Trouble {
         /// Why.
         because: String,
     },
+    /// Not all exchange between ranks or devices is seen.
+    CollectivesNotSeen {
+        /// Why.
+        because: String,
+    },
     /// A thread was not recorded because all lanes were taken.
     ThreadsNotRecorded {
         /// How many.

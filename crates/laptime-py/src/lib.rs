@@ -5,6 +5,7 @@
 
 mod batch_iterator;
 mod cluster;
+mod collectives;
 mod device;
 mod epoch_feed;
 mod facts;
@@ -14,6 +15,7 @@ mod hooks;
 mod lap;
 mod loader;
 mod options;
+mod pending;
 mod process;
 mod sample_count;
 mod settings;
@@ -33,6 +35,10 @@ mod _native {
     #[pymodule_export]
     use crate::cluster::answer_repeats;
     #[pymodule_export]
+    use crate::collectives::{
+        GroupHooks, begin_rank_wait, collectives_not_seen, end_rank_wait, finish_collectives,
+    };
+    #[pymodule_export]
     use crate::device::{begin_capture, begin_device, begin_device_work, end_capture, end_device_work};
     #[pymodule_export]
     use crate::epoch_feed::{EpochFeed, epoch_feed};
@@ -50,7 +56,9 @@ mod _native {
     #[pymodule_export]
     use crate::loader::{DamagedPackError, LoadedArray, PackBatches, PackLoader};
     #[pymodule_export]
-    use crate::process::{be_worker, import_begins, imported, layers_off, rank, record_layer, trouble};
+    use crate::process::{
+        be_rank, be_worker, import_begins, imported, layers_off, rank, record_layer, trouble,
+    };
     #[pymodule_export]
     use crate::settings::{settings, switched};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-"""Collectives: blocking exchange between ranks."""
+"""Collectives: exchange between ranks, by hooks of process groups or, in a torch without those, by the calls."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _guard, _native
 from .._native import enter, exit
+from . import process_groups
 from .sizes import untracked
 
 _COMMUNICATION = _native.stage_id("communication")
@@ -35,9 +36,14 @@ _COLLECTIVES = (
 
 def attach() -> None:
     """Hooks the collectives of `torch.distributed`, where there is one."""
+    _guard.replace(torch.nn.DataParallel, "__init__", _make_init)
     distributed = torch.distributed
     if not distributed.is_available():
         return
+    if process_groups.have_hooks():
+        process_groups.attach()
+        return
+    _native.collectives_not_seen(f"torch {torch.__version__} has no hooks for process groups")
     home = distributed.distributed_c10d
     for name in _COLLECTIVES:
         original = getattr(home, name, None)
@@ -73,3 +79,22 @@ def _count_bytes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             with untracked():
                 _native.count("between_ranks_bytes", value.nbytes)
             return
+
+
+def _make_init(original: Callable[..., None]) -> Callable[..., None]:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.hide_frame(error)
+            raise
+        _note_devices(self)
+
+    return __init__
+
+
+@_guard.safely
+def _note_devices(model: Any) -> None:
+    """One process that trains on several devices copies between them inside each call."""
+    if len(model.device_ids) > 1:
+        _native.collectives_not_seen("DataParallel copies between its devices inside each call")
