@@ -80,6 +80,9 @@ TYPES = {
     "token_count": "int",
     "floats": "tuple[object, object, object, object]",
     "before": "int",
+    "rank": "int",
+    "ranks": "int",
+    "work": "object",
     "current_stream": "Callable[[int], int]",
     "device_index": "int",
     "phase": "str",
@@ -109,6 +112,7 @@ RETURNS = {
     "end_backward": "int | None",
     "begin_device": "bool",
     "begin_device_work": "int",
+    "begin_rank_wait": "int",
     "begin_update": "int",
     "batch_iterator": "Iterator[T]",
     "epoch_begin": "int",
@@ -164,6 +168,19 @@ class IndexIterator:
     def __new__(cls, indices: Iterable[Any], pass_id: int) -> IndexIterator: ...
     def __iter__(self) -> IndexIterator: ...
     def __next__(self) -> Any: ...
+'''
+GROUP_HOOKS = '''
+class GroupHooks:
+    """{doc}"""
+
+    def __new__(
+        cls,
+        describe: Callable[[], tuple[str, str, list[int], str | None, int]],
+        measure: Callable[[list[Any], list[Any]], tuple[int, bool]],
+        operations: list[str],
+    ) -> GroupHooks: ...
+    def before(self, args: object) -> None: ...
+    def after(self, args: object) -> None: ...
 '''
 EPOCH_FEED = '''
 class EpochFeed:
@@ -227,6 +244,7 @@ def text() -> str:
     classes = "\n" + "".join(f"{name}: int\n" for name in numbers)
     classes += STAGE.format(doc=inspect.getdoc(_native.Stage))
     classes += INDEX_ITERATOR.format(doc=inspect.getdoc(_native.IndexIterator))
+    classes += GROUP_HOOKS.format(doc=inspect.getdoc(_native.GroupHooks))
     classes += EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
     classes += PACK_LOADER.format(doc=inspect.getdoc(_native.PackLoader))
     classes += PACK_BATCHES.format(doc=inspect.getdoc(_native.PackBatches))

@@ -44,6 +44,18 @@ class IndexIterator:
     def __iter__(self) -> IndexIterator: ...
     def __next__(self) -> Any: ...
 
+class GroupHooks:
+    """The hooks of one process group, which PyTorch calls before and after it issues a collective."""
+
+    def __new__(
+        cls,
+        describe: Callable[[], tuple[str, str, list[int], str | None, int]],
+        measure: Callable[[list[Any], list[Any]], tuple[int, bool]],
+        operations: list[str],
+    ) -> GroupHooks: ...
+    def before(self, args: object) -> None: ...
+    def after(self, args: object) -> None: ...
+
 class EpochFeed:
     """Gives each epoch of a run once, as soon as its pass has ended."""
 
@@ -105,6 +117,9 @@ def batch_iterator(
 
 `samples` says how many samples a batch has: a number, a function of the batch, or nothing."""
 
+def be_rank(rank: int, ranks: int) -> None:
+    """Says which of how many ranks this process is, where no launcher did; before its first record."""
+
 def be_worker(number: int) -> None:
     """Says that this process is a loader's worker with this number; before its first record."""
 
@@ -150,6 +165,9 @@ def begin_pass_steps() -> bool:
 def begin_pause(stage_id: int) -> None:
     """An evaluation without a loader, or a checkpoint, begins as this stage."""
 
+def begin_rank_wait() -> int:
+    """The script waits for other ranks; gives what `end_rank_wait` needs."""
+
 def begin_training(optimizer: object, facts: dict[str, object], counts_rows: bool) -> None:
     """Begins a fit with its first optimizer, unless the user's own is open; its rows may have to be counted."""
 
@@ -161,6 +179,9 @@ def begin_zero(optimizer: object, /) -> None:
 
 def collected(phase: str, info: dict[str, int], /) -> None:
     """The garbage collector starts or stops, as `gc.callbacks` says."""
+
+def collectives_not_seen(because: str) -> None:
+    """Says that collectives which the script does not issue itself are not seen, and why."""
 
 def count(counter: str, amount: int) -> None:
     """Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`."""
@@ -207,6 +228,9 @@ def end_pass(pass_id: int, in_eval_mode: bool) -> None:
 def end_pause(stage_id: int) -> None:
     """The evaluation or checkpoint has ended."""
 
+def end_rank_wait(before: int, work: object = None) -> None:
+    """It has waited for this `Work`, or for something that has none."""
+
 def end_training() -> None:
     """Ends the fit with its last epoch, evaluation or checkpoint."""
 
@@ -242,6 +266,10 @@ def exit(id: int) -> None:
 
 def finish(status: str = "finished", message: str | None = None) -> str | None:
     """Ends recording with `finished`, `failed` or `killed`; gives the run's folder, if there is one."""
+
+def finish_collectives() -> None:
+    """Lets threads of PyTorch that have something to report come to an end of it: the interpreter is about to end, and
+would end the process if they came later."""
 
 def fit_begin(facts: dict[str, object] | None = None) -> int:
     """Begins a fit on this thread and gives its number; -1 when nothing is recorded."""

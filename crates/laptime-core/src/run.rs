@@ -143,6 +143,11 @@ pub enum Trouble {
         /// Why.
         because: String,
     },
+    /// Only the exchange between ranks that the script asks for itself is seen, not what its libraries do.
+    CollectivesNotSeen {
+        /// Why.
+        because: String,
+    },
     /// A thread was not recorded because all lanes were taken.
     ThreadsNotRecorded {
         /// How many.

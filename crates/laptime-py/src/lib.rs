@@ -4,6 +4,7 @@
 //! the size of the file. Nothing of it runs at import.
 
 mod batch_iterator;
+mod collectives;
 mod device;
 mod epoch_feed;
 mod facts;
@@ -13,6 +14,7 @@ mod hooks;
 mod lap;
 mod loader;
 mod options;
+mod pending;
 mod process;
 mod sample_count;
 mod settings;
@@ -29,6 +31,10 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::batch_iterator::batch_iterator;
+    #[pymodule_export]
+    use crate::collectives::{
+        GroupHooks, begin_rank_wait, collectives_not_seen, end_rank_wait, finish_collectives,
+    };
     #[pymodule_export]
     use crate::device::{begin_capture, begin_device, begin_device_work, end_capture, end_device_work};
     #[pymodule_export]
@@ -47,7 +53,9 @@ mod _native {
     #[pymodule_export]
     use crate::loader::{DamagedPackError, LoadedArray, PackBatches, PackLoader};
     #[pymodule_export]
-    use crate::process::{be_worker, import_begins, imported, layers_off, rank, record_layer, trouble};
+    use crate::process::{
+        be_rank, be_worker, import_begins, imported, layers_off, rank, record_layer, trouble,
+    };
     #[pymodule_export]
     use crate::settings::{settings, switched};
     #[pymodule_export]

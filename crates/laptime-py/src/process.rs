@@ -9,6 +9,12 @@ pub(crate) fn be_worker(number: u32) {
     guarded((), || record::be_worker(number));
 }
 
+/// Says which of how many ranks this process is, where no launcher did; before its first record.
+#[pyfunction]
+pub(crate) fn be_rank(rank: u32, ranks: u32) {
+    guarded((), || record::be_rank(rank, ranks));
+}
+
 /// The rank of this process as its launcher says; 0 when it is alone.
 #[pyfunction]
 pub(crate) fn rank() -> u32 {

@@ -17,7 +17,7 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::{garbage, torch};
+use crate::{garbage, pending, torch};
 
 // What `begin_call` answers. Python gets `None` for a call that is no stage of its own and `True` for one that
 // has begun, which it checks without looking anything up, and a number for all others (but 1, which equals `True`).
@@ -153,6 +153,9 @@ unsafe extern "C" fn begin_backward(_: *mut PyObject, tensors: *mut PyObject) ->
 }
 
 unsafe extern "C" fn end_backward(_: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    // DDP has waited for its collectives: they end with what they are part of.
+    // SAFETY: called by Python.
+    guarded((), || pending::finish_completed(unsafe { Python::assume_attached() }));
     match report(HookEvent::BackwardEnd, null_mut()) {
         1 => number(1),
         _ => none(),

@@ -70,6 +70,14 @@ pub(crate) fn is_grad_enabled(py: Python<'_>) -> bool {
     matches!(enabled, Some(Ok(true)))
 }
 
+/// Whether this is a plain tensor that nobody watches, so that a look at it shows nowhere.
+pub(crate) fn is_plain(tensor: &Bound<'_, PyAny>) -> bool {
+    let py = tensor.py();
+    let Some(torch) = TORCH.get(py) else { return false };
+    let modes = torch.mode_count.bind(py).call0().and_then(|count| count.is_truthy());
+    tensor.get_type().is(&torch.tensor) && matches!(modes, Ok(false))
+}
+
 /// Samples in a batch whose first part is a plain tensor that nobody watches; `None` otherwise.
 pub(crate) fn samples_of(batch: &Bound<'_, PyAny>) -> Option<u32> {
     let torch = TORCH.get(batch.py())?;

@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use laptime_core::{CollectiveKind, Counter, Event, GroupFacts, Record, StageId, Ticks, Track, TrackKind};
+use laptime_core::{
+    CollectiveKind, Counter, Event, GroupFacts, Record, StageId, Ticks, Track, TrackKind, Trouble,
+};
 
 use crate::active::{ARMED, Shared, active, generation, start_armed, wake_flusher};
 use crate::clock::now;
 use crate::lane::{Lane, Pushed};
+use crate::trouble::note_trouble;
 
 /// The name of the track.
 const NAME: &str = "between ranks";
@@ -50,6 +53,11 @@ pub fn collective_end(collective: CollectiveId) {
     if let Some(communication) = lock().as_mut() {
         communication.end(collective, at);
     }
+}
+
+/// Puts on record that only the collectives which a script issues itself are seen, and why.
+pub fn collectives_not_seen(because: &str) {
+    note_trouble(Trouble::CollectivesNotSeen { because: because.to_owned() });
 }
 
 /// What a process knows of exchange with other ranks; `None` in one that has not begun to.

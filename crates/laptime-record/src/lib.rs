@@ -63,7 +63,9 @@ mod worker;
 
 pub use batch_log::BatchLog;
 pub use clock::{anchor, calibrate, now, source_name};
-pub use communication::{CollectiveId, GroupNumber, add_group, collective_begin, collective_end};
+pub use communication::{
+    CollectiveId, GroupNumber, add_group, collective_begin, collective_end, collectives_not_seen,
+};
 pub use count::count;
 pub use explicit::{
     book_since, enter, enter_if_recording, epoch_begin, epoch_end, exit, fit_begin, fit_end, fit_is_open,
@@ -86,7 +88,7 @@ pub use place::{MadeRun, make_run};
 pub use program_start::ProgramStart;
 pub use rank::{Launch, rank_from_environment};
 pub use recorder::{FINISH_PATIENCE, Finished, Recorder};
-pub use session::{arm, finish, is_active, run_folder, run_to_join, start};
+pub use session::{arm, be_rank, finish, is_active, run_folder, run_to_join, start};
 pub use stage::{Stage, StageGuard, enter_stage, stage_id};
 pub use task_spans::{Owner, enter_owned, enter_unless_open, exit_owned, has_owned};
 pub use track::TrackLog;

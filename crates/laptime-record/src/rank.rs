@@ -68,36 +68,88 @@ impl Launch {
         Self::from(|name| std::env::var(name).ok(), &ProcessIdentity::parent())
     }
 
+    /// What a script says that starts its ranks itself, where no launcher is to be believed.
+    pub(crate) fn of_script(rank: u32, ranks: u32) -> Option<Self> {
+        let numbers = [("RANK", rank.to_string()), ("WORLD_SIZE", ranks.to_string())];
+        let said =
+            |name: &str| numbers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        let variable = |name: &str| std::env::var(name).ok();
+        Self::from_environment()
+            .or_else(|| Self::from(|name| said(name).or_else(|| variable(name)), &ProcessIdentity::parent()))
+    }
+
     fn from(variable: impl Fn(&str) -> Option<String>, parent: &ProcessIdentity) -> Option<Self> {
-        let (launcher, rank, ranks) = launched(&variable).filter(|(_, _, ranks)| *ranks > 1)?;
-        let words = launcher.shared.iter().map(|name| variable(name).unwrap_or_default());
-        let words: Vec<String> = std::iter::once(launcher.name.to_owned()).chain(words).collect();
-        let restart = launcher.restarts.and_then(|name| variable(name)?.trim().parse().ok()).unwrap_or(0);
+        let Place { launcher, rank, ranks, words, is_unique, restart } =
+            place(&variable).filter(|place| place.ranks > 1)?;
+        let shared_name = format!("{launcher}:{}", words.join(":"));
         let mut hasher = DefaultHasher::new();
-        (&words, restart).hash(&mut hasher);
-        let is_unique = variable(launcher.unique).is_some_and(|id| !id.is_empty() && id != NO_NAME);
+        (&shared_name, restart).hash(&mut hasher);
         if !is_unique {
             // Ranks of one launch on one machine have one parent: the launcher.
             (parent.pid, parent.pid_start, &parent.boot_id).hash(&mut hasher);
         }
         let name = format!("{:016x}", hasher.finish());
-        Some(Self { rank, ranks, name, shared_name: words.join(":"), restart })
+        Some(Self { rank, ranks, name, shared_name, restart })
     }
 }
 
 /// The rank of this process and the number of ranks; 0 of 1 when it is alone.
 #[must_use]
 pub fn rank_from_environment() -> (u32, u32) {
-    launched(&|name: &str| std::env::var(name).ok()).map_or((0, 1), |(_, rank, ranks)| (rank, ranks))
+    place(&|name: &str| std::env::var(name).ok()).map_or((0, 1), |place| (place.rank, place.ranks))
+}
+
+/// The place of a process in a launch.
+struct Place {
+    launcher: &'static str,
+    rank: u32,
+    ranks: u32,
+    /// The same in all ranks of the launch.
+    words: Vec<String>,
+    /// Whether no other launch has them.
+    is_unique: bool,
+    restart: u32,
 }
 
 /// The launcher that gives both numbers is believed.
-fn launched(variable: &impl Fn(&str) -> Option<String>) -> Option<(&'static Launcher, u32, u32)> {
-    let number = |name| variable(name)?.trim().parse::<u32>().ok();
-    let numbers =
-        |launcher: &'static Launcher| Some((launcher, number(launcher.rank.0)?, number(launcher.rank.1)?));
-    let found = LAUNCHERS.iter().filter(|launcher| !is_only_allocated(launcher, variable)).find_map(numbers);
-    found.filter(|(_, rank, ranks)| rank < ranks)
+fn place(variable: &impl Fn(&str) -> Option<String>) -> Option<Place> {
+    let launchers = LAUNCHERS.iter().filter(|launcher| !is_only_allocated(launcher, variable));
+    let found = launchers.into_iter().find_map(|launcher| launcher.place(variable));
+    found.or_else(|| place_in_cluster(variable)).filter(|place| place.rank < place.ranks)
+}
+
+impl Launcher {
+    fn place(&self, variable: &impl Fn(&str) -> Option<String>) -> Option<Place> {
+        let number = |name| variable(name)?.trim().parse::<u32>().ok();
+        Some(Place {
+            launcher: self.name,
+            rank: number(self.rank.0)?,
+            ranks: number(self.rank.1)?,
+            words: self.shared.iter().map(|name| variable(name).unwrap_or_default()).collect(),
+            is_unique: variable(self.unique).is_some_and(|id| !id.is_empty() && id != NO_NAME),
+            restart: self.restarts.and_then(number).unwrap_or(0),
+        })
+    }
+}
+
+/// What the strategies of TensorFlow read: who is in a cluster, and which of them this process is. Parameter
+/// servers and evaluators are none of its ranks.
+fn place_in_cluster(variable: &impl Fn(&str) -> Option<String>) -> Option<Place> {
+    let config: serde_json::Value = serde_json::from_str(&variable("TF_CONFIG")?).ok()?;
+    let addresses = |kind: &str| {
+        let listed = config["cluster"][kind].as_array().into_iter().flatten();
+        listed.filter_map(|address| Some(address.as_str()?.to_owned())).collect::<Vec<String>>()
+    };
+    let (chiefs, workers) = (addresses("chief"), addresses("worker"));
+    let index = config["task"]["index"].as_u64()?;
+    let rank = match config["task"]["type"].as_str()? {
+        "chief" => index,
+        "worker" => index + chiefs.len() as u64,
+        _ => return None,
+    };
+    let words = [chiefs, workers].concat();
+    let (rank, ranks) = (u32::try_from(rank).ok()?, u32::try_from(words.len()).ok()?);
+    Some(Place { launcher: "tensorflow", rank, ranks, words, is_unique: false, restart: 0 })
 }
 
 /// Whether this is the script of a batch job of Slurm: it has the number of tasks, and only `srun` starts them.
@@ -129,6 +181,21 @@ mod tests {
         assert_eq!(rank(&[("SLURM_PROCID", "3"), ("SLURM_NTASKS", "4")]), Some((3, 4)));
         assert_eq!(rank(&[("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")]), Some((3, 4)));
         assert_eq!(rank(&[("RANK", "7"), ("WORLD_SIZE", "2")]), None);
+    }
+
+    #[test]
+    fn a_cluster_of_tensorflow_has_its_chief_first_and_only_those_that_train() {
+        let cluster = r#""cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}"#;
+        let task = |task: &str| rank(&[("TF_CONFIG", &format!("{{{cluster}, \"task\": {task}}}"))]);
+        assert_eq!(task(r#"{"type": "chief", "index": 0}"#), Some((0, 3)));
+        assert_eq!(task(r#"{"type": "worker", "index": 1}"#), Some((2, 3)));
+        assert_eq!(task(r#"{"type": "worker", "index": 2}"#), None);
+        assert_eq!(task(r#"{"type": "ps", "index": 0}"#), None);
+        for nonsense in
+            ["", "{}", "[1]", r#"{"cluster": {"worker": 7}, "task": {"type": "worker", "index": 0}}"#]
+        {
+            assert_eq!(rank(&[("TF_CONFIG", nonsense)]), None, "{nonsense}");
+        }
     }
 
     #[test]

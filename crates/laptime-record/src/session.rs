@@ -14,6 +14,7 @@ use crate::join::RUN_VARIABLE;
 use crate::options::Options;
 use crate::process_recorder::{ProcessRecorder, process_recorder};
 use crate::program_start::ProgramStart;
+use crate::rank::Launch;
 use crate::recorder::{Finished, Recorder};
 use crate::trouble::early_troubles;
 
@@ -38,6 +39,18 @@ pub fn arm(mut options: Options) {
         process.plan = Some(options);
         armed_is_started_by(start_armed);
         set_armed();
+    }
+}
+
+/// Says which of how many ranks this process is, where no launcher did before it was armed. What is recorded already
+/// is not changed by that.
+pub fn be_rank(rank: u32, ranks: u32) {
+    let mut process = process_recorder();
+    let Some(plan) = process.plan.as_mut().filter(|plan| plan.launch.is_none()) else { return };
+    plan.launch = Launch::of_script(rank, ranks);
+    if let Some(launch) = &plan.launch {
+        plan.rank = launch.rank;
+        plan.meta.ranks = launch.ranks;
     }
 }
 

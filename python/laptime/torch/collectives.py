@@ -1,4 +1,4 @@
-"""Collectives: blocking exchange between ranks."""
+"""Collectives: exchange between ranks, by hooks of process groups or, in a torch without those, by the calls."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _guard, _native
 from .._native import enter, exit
+from . import process_groups
 from .sizes import untracked
 
 _COMMUNICATION = _native.stage_id("communication")
@@ -38,6 +39,10 @@ def attach() -> None:
     distributed = torch.distributed
     if not distributed.is_available():
         return
+    if process_groups.have_hooks():
+        process_groups.attach()
+        return
+    _native.collectives_not_seen(f"torch {torch.__version__} has no hooks for process groups")
     home = distributed.distributed_c10d
     for name in _COLLECTIVES:
         original = getattr(home, name, None)

@@ -79,6 +79,9 @@ fn trouble_text(trouble: &Trouble) -> String {
         Trouble::DeviceTimesOff { because } => {
             format!("times of the device could not be taken ({}); all times are the host's", shown(because))
         }
+        Trouble::CollectivesNotSeen { because } => {
+            format!("exchange between ranks is seen only where the script asks for it: {}", shown(because))
+        }
         Trouble::LayerTimesOff { because } => format!("no times of layers: {}", shown(because)),
         Trouble::ThreadsNotRecorded { threads } => {
             format!(

@@ -1,0 +1,224 @@
+//! What PyTorch's process groups report of their collectives: issued, done, waited for.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use laptime_core::{CollectiveKind, GroupFacts};
+use laptime_record::{
+    self as record, Before, CollectiveId, GroupNumber, StageId, collective_begin, collective_end, guarded,
+};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::pending::{self, Pending};
+use crate::torch::is_plain;
+use crate::training::with_training;
+
+/// How the trouble of these hooks is called.
+const HOOK: &str = "torch.ProcessGroup";
+
+thread_local! {
+    /// The collective that this thread is issuing, and whether a device does it.
+    static ISSUED: Cell<Option<(CollectiveId, bool)>> = const { Cell::new(None) };
+}
+
+/// The hooks of one process group, which PyTorch calls before and after it issues a collective.
+#[pyclass(module = "laptime._native", frozen)]
+pub(crate) struct GroupHooks {
+    /// Gives name, backend, ranks, purpose and this process' rank within the group, which are not known before the
+    /// first collective.
+    describe: Py<PyAny>,
+    /// Gives the bytes of tensors that somebody watches, and whether a device has them.
+    measure: Py<PyAny>,
+    /// Kinds by PyTorch's numbers; `None` for what is no exchange.
+    kinds: Vec<Option<CollectiveKind>>,
+    known: OnceLock<Known>,
+    /// Kinds whose `Work` has no future, by their number: it says nothing when it is done.
+    silent: [AtomicBool; CollectiveKind::ALL.len()],
+    is_off: AtomicBool,
+}
+
+/// What is known of a group from its first collective on.
+struct Known {
+    group: GroupNumber,
+    own_rank: i64,
+}
+
+#[pymethods]
+impl GroupHooks {
+    #[new]
+    fn new(describe: Py<PyAny>, measure: Py<PyAny>, operations: Vec<String>) -> Self {
+        Self {
+            describe,
+            measure,
+            kinds: operations.iter().map(|name| kind_of(name)).collect(),
+            known: OnceLock::new(),
+            silent: Default::default(),
+            is_off: AtomicBool::new(false),
+        }
+    }
+
+    /// A collective is about to be issued.
+    fn before(&self, args: &Bound<'_, PyAny>) {
+        self.harmlessly(|| self.begin(args));
+    }
+
+    /// It is issued.
+    fn after(&self, args: &Bound<'_, PyAny>) {
+        self.harmlessly(|| self.issued(args));
+    }
+}
+
+impl GroupHooks {
+    /// A hook that fails is off from then on, and the run says so.
+    fn harmlessly(&self, body: impl FnOnce() -> PyResult<()>) {
+        if self.is_off.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = guarded(Ok(()), body) {
+            self.is_off.store(true, Ordering::Relaxed);
+            guarded((), || record::hook_off(HOOK, &error.to_string()));
+        }
+    }
+
+    fn begin(&self, args: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Some((failed, _)) = ISSUED.take() {
+            collective_end(failed);
+        }
+        let Some(kind) = self.kind(args)? else { return Ok(()) };
+        let known = self.known(args.py())?;
+        let (bytes, on_device) = self.measure(args)?;
+        let bytes = if gives(kind, args, known.own_rank)? { bytes } else { 0 };
+        let begun = collective_begin(known.group, kind, bytes);
+        ISSUED.set(begun.map(|collective| (collective, on_device)));
+        Ok(())
+    }
+
+    fn issued(&self, args: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = args.py();
+        let Some((collective, on_device)) = ISSUED.take() else { return Ok(()) };
+        let work = args.getattr(intern!(py, "work"))?;
+        if work.is_none() || on_device {
+            // When a device is done is not known here: what it does has the time that the host took to issue it.
+            collective_end(collective);
+            return Ok(());
+        }
+        pending::finish_abandoned();
+        let is_silent = match self.kind(args)? {
+            Some(kind) if args.getattr(intern!(py, "async_op"))?.is_truthy()? => &self.silent[kind as usize],
+            // Whoever issued it waits for it.
+            _ => &ALWAYS,
+        };
+        let address =
+            pending::keep(Pending::new(work.clone().unbind(), collective, is_silent.load(Ordering::Relaxed)));
+        if !is_silent.load(Ordering::Relaxed) && !pending::listen(&work, address, collective) {
+            is_silent.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn kind(&self, args: &Bound<'_, PyAny>) -> PyResult<Option<CollectiveKind>> {
+        let number: usize = args.getattr(intern!(args.py(), "name"))?.extract()?;
+        Ok(self.kinds.get(number).copied().flatten())
+    }
+
+    fn known(&self, py: Python<'_>) -> PyResult<&Known> {
+        if let Some(known) = self.known.get() {
+            return Ok(known);
+        }
+        let (name, backend, ranks, purpose, own_rank) = self.describe.bind(py).call0()?.extract()?;
+        let group = record::add_group(GroupFacts { name, backend, ranks, purpose });
+        // The number of a group that is none: there are more than can be recorded.
+        let group = group.unwrap_or(GroupNumber(u16::MAX));
+        Ok(self.known.get_or_init(|| Known { group, own_rank }))
+    }
+
+    /// How many bytes are given, and whether a device gives or gets them.
+    fn measure(&self, args: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
+        let py = args.py();
+        let given = args.getattr(intern!(py, "input_tensors"))?.cast_into::<PyList>()?;
+        let taken = if given.is_empty() {
+            args.getattr(intern!(py, "output_tensors"))?
+        } else {
+            given.clone().into_any()
+        };
+        let taken = taken.cast_into::<PyList>()?;
+        if !given.iter().chain(taken.iter().take(1)).all(|tensor| is_plain(&tensor)) {
+            return self.measure.bind(py).call1((given, taken))?.extract();
+        }
+        let bytes = |tensor: Bound<'_, PyAny>| tensor.getattr(intern!(py, "nbytes"))?.extract::<u64>();
+        let bytes = given.iter().map(bytes).sum::<PyResult<u64>>()?;
+        let on_host = |tensor: Bound<'_, PyAny>| tensor.getattr(intern!(py, "is_cpu"))?.is_truthy();
+        let on_device = taken.iter().next().map(on_host).transpose()? == Some(false);
+        Ok((bytes, on_device))
+    }
+}
+
+/// What an operation of PyTorch does; `None` for what is no exchange.
+fn kind_of(operation: &str) -> Option<CollectiveKind> {
+    use CollectiveKind::{
+        AllGather, AllReduce, AllToAll, Barrier, Broadcast, Gather, Other, Receive, Reduce, ReduceScatter,
+        Scatter, Send,
+    };
+    Some(match operation {
+        "ALLREDUCE" | "ALLREDUCE_COALESCED" => AllReduce,
+        "ALLGATHER" | "ALLGATHER_BASE" | "ALLGATHER_COALESCED" | "ALLGATHER_INTO_TENSOR_COALESCED" => {
+            AllGather
+        }
+        "REDUCE_SCATTER" | "REDUCE_SCATTER_BASE" | "REDUCE_SCATTER_TENSOR_COALESCED" => ReduceScatter,
+        "ALLTOALL" | "ALLTOALL_BASE" => AllToAll,
+        "BARRIER" => Barrier,
+        "BROADCAST" => Broadcast,
+        "REDUCE" => Reduce,
+        "GATHER" => Gather,
+        "SCATTER" => Scatter,
+        "SEND" => Send,
+        "RECV" => Receive,
+        "" | "SPLIT" | "NEW_WINDOW" => return None,
+        _ => Other,
+    })
+}
+
+/// For what never says when it is done.
+static ALWAYS: AtomicBool = AtomicBool::new(true);
+
+/// Whether this rank gives anything: of these only the root does.
+fn gives(kind: CollectiveKind, args: &Bound<'_, PyAny>, own_rank: i64) -> PyResult<bool> {
+    if !matches!(kind, CollectiveKind::Broadcast | CollectiveKind::Scatter) {
+        return Ok(true);
+    }
+    Ok(args.getattr(intern!(args.py(), "root"))?.extract::<i64>()? == own_rank)
+}
+
+/// The script waits for other ranks; gives what `end_rank_wait` needs.
+#[pyfunction]
+pub(crate) fn begin_rank_wait() -> u16 {
+    with_training(0, |training| training.begin_device_work(StageId::COMMUNICATION).0.0)
+}
+
+/// It has waited for this `Work`, or for something that has none.
+#[pyfunction]
+#[pyo3(signature = (before, work=None))]
+pub(crate) fn end_rank_wait(before: u16, work: Option<&Bound<'_, PyAny>>) {
+    if let Some(work) = work {
+        guarded((), || pending::finish(work.as_ptr().addr()));
+    }
+    with_training((), |training| {
+        training.end_device_work(StageId::COMMUNICATION, Before(StageId(before)));
+    });
+}
+
+/// Lets threads of PyTorch that have something to report come to an end of it: the interpreter is about to end, and
+/// would end the process if they came later.
+#[pyfunction]
+pub(crate) fn finish_collectives(py: Python<'_>) {
+    guarded((), || pending::finish_all(py));
+}
+
+/// Says that collectives which the script does not issue itself are not seen, and why.
+#[pyfunction]
+pub(crate) fn collectives_not_seen(because: &str) {
+    guarded((), || record::collectives_not_seen(because));
+}
