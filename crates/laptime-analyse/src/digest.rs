@@ -17,7 +17,7 @@ use crate::loading::loading;
 use crate::passes::Passes;
 use crate::process::Process;
 use crate::profile::{self, ProfileFold, ProfileStacks};
-use crate::ranks::{known_ranks, missing, ranks, ranks_together, slowest, uneven};
+use crate::ranks::{known_ranks, missing, ranks, ranks_together, restarted, slowest, uneven};
 use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary, Warning, WorkerSummary};
 use crate::start_up::start_up;
 use crate::step_timeline::{StepTimeline, step_timeline};
@@ -191,6 +191,7 @@ impl Digest {
 fn put_ranks(report: &mut Report, processes: &[Process]) {
     let known = known_ranks(processes);
     report.warnings.extend(missing(&known, report.run.ranks));
+    report.findings.extend(restarted(&known));
     let training: Vec<_> = known.iter().map(|(rank, run)| (*rank, run.process)).collect();
     let between = between(&training);
     report.ranks = ranks(&known, between.as_ref());

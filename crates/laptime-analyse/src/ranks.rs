@@ -11,6 +11,7 @@ use crate::report::{EpochSummary, Finding, RankCommunication, RankSummary, Toget
 use crate::statistics::{mean, variance};
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
+use crate::wording::how_often;
 
 /// Ranks that differ by more than this in their work on a step are worth a word.
 const UNEVEN: f64 = 1.1;
@@ -33,6 +34,17 @@ pub(crate) fn missing(known: &[(u32, Supervised<'_>)], world: u32) -> Option<War
     let recorded: BTreeSet<u32> = known.iter().map(|(rank, _)| *rank).collect();
     let ranks: Vec<u32> = (0..world).filter(|rank| !recorded.contains(rank)).collect();
     (trained && !ranks.is_empty()).then_some(Warning::RanksMissing { ranks, world })
+}
+
+/// That a launcher had started the ranks before: that was another run of the same launch.
+pub(crate) fn restarted(known: &[(u32, Supervised<'_>)]) -> Option<Finding> {
+    let restarts =
+        known.iter().map(|(_, run)| run.process.facts.restart).max().filter(|restarts| *restarts > 0)?;
+    let text = format!(
+        "the launcher had started the ranks {} before, after a rank failed: `laptime runs` lists what they did then",
+        how_often(u64::from(restarts))
+    );
+    Some(Finding::new("restarted", text))
 }
 
 /// What each rank did; `None` when there is only one.

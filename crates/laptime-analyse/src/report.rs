@@ -13,7 +13,9 @@ mod profile;
 mod tracks;
 mod trainers;
 
-pub use communication::{CommunicationSummary, GroupSummary, Pattern, RankCommunication, Straggler};
+pub use communication::{
+    CommunicationSummary, FitStraggler, GroupSummary, Pattern, RankCommunication, Straggler,
+};
 pub use findings::{Death, Finding, Law, OpenStageSummary, Part, Warning};
 pub use fits::{EpochTimes, FitSummary, MetricValue, SteadySteps, TargetSummary};
 pub use laps::{EpochSummary, LapKind, StepStatistics};

@@ -28,7 +28,7 @@ impl<'a> Supervised<'a> {
     /// Of several ranks the lowest counts.
     pub(crate) fn among(processes: &'a [Process]) -> Option<Self> {
         let ranks = processes.iter().filter(|process| process.facts.role == Role::Trainer);
-        let own = ranks.clone().filter(|process| process.facts.parent.is_none());
+        let own = ranks.clone().filter(|process| is_own(process, processes));
         let lowest = own.map(|process| process.facts.rank).min();
         let trainer = lowest.and_then(|rank| trainer_of(rank, processes));
         // Where every rank's own log is lost, whoever recorded says what is known.
@@ -233,7 +233,7 @@ fn is_beside(one: &Process, other: &Process) -> bool {
 /// takes none, such as a loader worker, is not what the run is about.
 fn trainer_of(rank: u32, processes: &[Process]) -> Option<&Process> {
     let own = own_of(rank, processes);
-    let beside = || busiest(rank, processes, |one| one.facts.parent.is_some() && one.trains());
+    let beside = || busiest(rank, processes, |one| !is_own(one, processes) && one.trains());
     own.filter(|own| own.trains()).or_else(|| own.and_then(|_| beside())).or(own)
 }
 
@@ -243,8 +243,14 @@ fn host_of<'a>(process: &Process, processes: &'a [Process]) -> Option<&'a Proces
     own_of(process.facts.rank, processes)
 }
 
+/// Whether a process is a rank's own: also one whose launcher started it again, which joined the run that was there.
+fn is_own(process: &Process, processes: &[Process]) -> bool {
+    let Some(parent) = process.facts.parent else { return true };
+    process.facts.restart > 0 && processes.iter().all(|one| one.facts.pid != parent)
+}
+
 fn own_of(rank: u32, processes: &[Process]) -> Option<&Process> {
-    busiest(rank, processes, |one| one.facts.parent.is_none())
+    busiest(rank, processes, |one| is_own(one, processes))
 }
 
 /// Of several processes of a rank the one that took the most steps, since a script may start others that

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use laptime_core::{ProcessFacts, Record};
+
 use crate::catalogue::{Catalogue, RunEntry};
 use crate::error::StoreError;
+use crate::reader::RunReader;
 
 /// The parts of the newest run that has one in every folder, in the order of the folders: each is a run's own, or
 /// one that holds runs. A single folder may hold runs of no launch.
@@ -17,9 +20,9 @@ pub fn parts_of_run(folders: &[PathBuf]) -> Result<Vec<RunEntry>, StoreError> {
         return Ok(only.iter().rev().take(1).cloned().collect());
     }
     let mut lacking = place;
-    for run in first.iter().rev().filter(|run| run.meta.launch.is_some()) {
-        let same =
-            |runs: &Vec<RunEntry>| runs.iter().rfind(|one| one.meta.launch == run.meta.launch).cloned();
+    for run in first.iter().rev() {
+        let Some(launch) = launch_of(run) else { continue };
+        let same = |runs: &Vec<RunEntry>| part_of(runs, &launch, run.meta.started_real_ns);
         match runs.iter().position(|runs| same(runs).is_none()) {
             Some(at) => lacking = &folders[at],
             None => return Ok(runs.iter().filter_map(same).collect()),
@@ -27,6 +30,27 @@ pub fn parts_of_run(folders: &[PathBuf]) -> Result<Vec<RunEntry>, StoreError> {
     }
     let folder = if lacking == place { folders.get(1).unwrap_or(place) } else { lacking };
     Err(StoreError::NotOneLaunch { first: place.clone(), folder: folder.clone() })
+}
+
+/// The run of a launch that began closest to a moment: a later launch may have the same name again.
+fn part_of(runs: &[RunEntry], launch: &str, began_ns: u64) -> Option<RunEntry> {
+    let parts = runs.iter().filter(|run| launch_of(run).as_deref() == Some(launch));
+    parts.min_by_key(|run| run.meta.started_real_ns.abs_diff(began_ns)).cloned()
+}
+
+/// The launch of a run: as its maker knew it, else as a rank that joined it does.
+fn launch_of(run: &RunEntry) -> Option<String> {
+    let mut launch = run.meta.launch.clone();
+    if launch.is_none() {
+        let mut reader = RunReader::open(&run.path).ok()?;
+        let read = reader.poll(&mut |_, record| {
+            if let Record::Process(ProcessFacts { known: Some(known), .. }) = record {
+                launch = launch.take().or(known.launch);
+            }
+        });
+        read.ok()?;
+    }
+    launch
 }
 
 /// The run in a folder, or all runs that it holds, oldest first.

@@ -51,6 +51,7 @@ impl Communication {
             Event::Span { stage, start, end, .. } if track == TrackKind::Thread => {
                 self.hosts.entry(lane).or_default().take_span(stage, start, end);
             }
+            Event::FitBegin { fit, .. } => self.hosts.entry(lane).or_default().begin_fit(fit),
             Event::Step { start, end, .. } if track == TrackKind::Thread => self.take_step(lane, start, end),
             _ => {}
         }
@@ -88,7 +89,8 @@ impl Communication {
             host.first_step.is_some_and(|first| first <= one.time.start) && !host.evaluates(one.time.start)
         };
         let steps: Vec<bool> = settled.iter().map(in_step).collect();
-        for (one, _) in settled.iter().zip(&steps).filter(|(_, in_step)| **in_step) {
+        let is_timed = |one: &Collective| self.groups.get(&one.group).is_none_or(Group::is_timed);
+        for (one, _) in settled.iter().zip(&steps).filter(|(one, in_step)| **in_step && is_timed(one)) {
             self.exposure.take(one.time, &blocked, &waits);
         }
         let mut by_end: Vec<(&Collective, bool)> = settled.iter().zip(steps).collect();

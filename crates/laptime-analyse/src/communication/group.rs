@@ -46,10 +46,18 @@ pub(crate) struct Group {
     pub(super) sample: Sample,
     pub(super) slots: Slots,
     next: Option<u32>,
+    /// The fit of the newest meeting: what lies between two fits is of neither.
+    fit: Option<u32>,
     pub(super) left: Option<Ticks>,
 }
 
 impl Group {
+    /// Whether a collective ends here when it is done: of a device only the time that the host took is on record.
+    pub(super) fn is_timed(&self) -> bool {
+        let backend = self.facts.backend.as_str();
+        !backend.contains("nccl") || backend.contains("gloo")
+    }
+
     /// Takes the next collective of the group.
     pub(super) fn take(&mut self, collective: &Collective, around: &Around<'_>) {
         let follows = self.next == Some(collective.sequence);
@@ -59,12 +67,15 @@ impl Group {
         if around.in_step {
             self.step_bytes = self.step_bytes.saturating_add(collective.bytes);
         }
-        if !collective.kind.ends_together() {
+        if !collective.kind.ends_together() || !self.is_timed() {
             return;
         }
         let end = collective.time.end;
         let left = self.left.replace(end.max(self.left.unwrap_or(end)));
-        let Some(left) = left.filter(|left| around.in_step && follows && *left < end) else { return };
+        let (_, fit) = around.host.step_at(collective.time.start);
+        let same_fit = self.fit.replace(fit) == Some(fit);
+        let is_tile = |left: &Ticks| around.in_step && follows && same_fit && *left < end;
+        let Some(left) = left.filter(is_tile) else { return };
         // What was given while the one before was under way waits in line, not for other ranks.
         let stay = Interval::new(collective.time.start.max(left), end);
         self.stay += stay.length();
@@ -73,7 +84,7 @@ impl Group {
         self.covered += tile.length();
         if self.sample.wants(collective.sequence, tile.length() as f32) {
             let meeting = self.meeting(collective.sequence, tile, stay, around);
-            self.sample.take(meeting);
+            self.sample.take(meeting, self.facts.ranks.len());
         }
     }
 
@@ -87,8 +98,8 @@ impl Group {
         for (stage, ticks) in stages.into_iter().filter(|(_, ticks)| *ticks > 0) {
             work[self.slots.slot(stage)] += ticks as f32;
         }
-        let step = around.host.step_at(stay.start);
+        let (step, fit) = around.host.step_at(stay.start);
         let still = total(still.into_iter()) as f32;
-        Meeting { sequence, step, stay: stay.length() as f32, still, work }
+        Meeting { sequence, step, fit, stay: stay.length() as f32, still, work }
     }
 }

@@ -19,11 +19,20 @@ struct Passed {
     time: Interval,
 }
 
+/// One step that ended, and the fit it was of.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    time: Interval,
+    fit: u32,
+}
+
 /// The newest spans and steps of a thread, in the order they ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Host {
     spans: VecDeque<Passed>,
-    steps: VecDeque<Interval>,
+    steps: VecDeque<Step>,
+    /// The fit that is open, or was last.
+    fit: u32,
     /// Steps that ended, forgotten ones too.
     pub(super) step_count: u32,
     /// When the first step began.
@@ -38,22 +47,29 @@ impl Host {
         self.spans.push_back(Passed { stage, time: Interval::new(start, end) });
     }
 
+    /// Steps from here on are of this fit.
+    pub(super) fn begin_fit(&mut self, fit: u32) {
+        self.fit = fit;
+    }
+
     /// Takes a step; gives the end of the step before, up to which everything is known.
     pub(super) fn take_step(&mut self, start: Ticks, end: Ticks) -> Option<Ticks> {
-        let before = self.steps.back().map(|step| step.end);
+        let before = self.steps.back().map(|step| step.time.end);
         self.first_step.get_or_insert(start);
         self.step_count = self.step_count.saturating_add(1);
         if self.steps.len() >= MOST_STEPS {
             self.steps.pop_front();
         }
-        self.steps.push_back(Interval::new(start, end));
+        self.steps.push_back(Step { time: Interval::new(start, end), fit: self.fit });
         before
     }
 
-    /// The number of the step an instant lies in; the next one's where it lies between two.
-    pub(super) fn step_at(&self, at: Ticks) -> u32 {
-        let later = self.steps.len() - self.steps.partition_point(|step| step.end <= at);
-        self.step_count.saturating_sub(later as u32)
+    /// The number of the step an instant lies in, and its fit; the next one's where it lies between two.
+    pub(super) fn step_at(&self, at: Ticks) -> (u32, u32) {
+        let first = self.steps.partition_point(|step| step.time.end <= at);
+        let later = self.steps.len() - first;
+        let fit = self.steps.get(first).map_or(self.fit, |step| step.fit);
+        (self.step_count.saturating_sub(later as u32), fit)
     }
 
     /// Whether an evaluation was open.
@@ -162,6 +178,6 @@ mod tests {
         let mut host = Host::default();
         assert_eq!(host.take_step(Ticks(0), Ticks(10)), None);
         assert_eq!(host.take_step(Ticks(10), Ticks(20)), Some(Ticks(10)));
-        assert_eq!([5, 10, 15, 25].map(|at| host.step_at(Ticks(at))), [0, 1, 1, 2]);
+        assert_eq!([5, 10, 15, 25].map(|at| host.step_at(Ticks(at)).0), [0, 1, 1, 2]);
     }
 }

@@ -35,9 +35,12 @@ impl Member<'_> {
 }
 
 /// One tile: what all ranks of a group did between two moments at which they went on together.
+#[derive(Clone)]
 pub(super) struct Tile<'a> {
     /// The step it is in, by the count of the first rank.
     pub(super) step: u32,
+    /// The fit of that step.
+    pub(super) fit: u32,
     /// Its length, seconds.
     pub(super) length: f64,
     /// How long each rank stood still, seconds.
@@ -82,6 +85,13 @@ impl<'a> Joined<'a> {
         (joined.members.len() > 1 && !joined.tiles.is_empty()).then_some(joined)
     }
 
+    /// The same of each fit, with its number.
+    pub(super) fn by_fit(&self) -> Vec<(u32, Self)> {
+        let fits = self.tiles.chunk_by(|a, b| a.fit == b.fit);
+        let of = |tiles: &[Tile<'a>]| Self { members: self.members.clone(), tiles: tiles.to_vec() };
+        fits.filter_map(|tiles| Some((tiles.first()?.fit, of(tiles)))).collect()
+    }
+
     /// The longest tiles that all ranks kept, whatever their number.
     pub(super) fn longest(&self) -> Vec<Tile<'a>> {
         let Some(first) = self.members.first() else { return Vec::new() };
@@ -118,6 +128,7 @@ fn tile<'a>(members: &[Member<'a>], meetings: Vec<&'a Meeting>) -> Tile<'a> {
     let stays = seconds(|one| one.stay);
     Tile {
         step: meetings.first().map_or(0, |one| one.step),
+        fit: meetings.first().map_or(0, |one| one.fit),
         length: median(&seconds(Meeting::length)).unwrap_or(0.0),
         still: seconds(|one| one.still),
         worked: seconds(Meeting::worked),

@@ -10,8 +10,10 @@ use laptime_core::StageId;
 
 /// Stages told apart in a tile; what else a process does is in the last one.
 pub(super) const SLOTS: usize = 16;
-/// Meetings kept of a group: at 80 bytes each 1,000 ranks take less than 80 MB.
-const MOST_KEPT: usize = 1_024;
+/// Meetings kept of a group by all its ranks together, and by one of them at least and at most: at 84 bytes each
+/// 1,000 ranks take less than 90 MB, and a few ranks keep every step of a short run.
+const KEPT_BY_ALL: usize = 1 << 15;
+const KEPT_BY_ONE: (usize, usize) = (1_024, 8_192);
 /// Neighbours that are kept or dropped together, so that most steps are kept whole.
 const NEIGHBOURS: u32 = 16;
 /// The longest tiles of all, kept whatever their number: what happened once is among them.
@@ -24,6 +26,8 @@ pub(crate) struct Meeting {
     pub(super) sequence: u32,
     /// The step of this rank it was in.
     pub(super) step: u32,
+    /// The fit of that step.
+    pub(super) fit: u32,
     /// How long this rank was in it, ticks.
     pub(super) stay: f32,
     /// How long it stood still in the tile, ticks.
@@ -88,7 +92,8 @@ impl Sample {
         Self::has(sequence, self.level) || self.is_long(length)
     }
 
-    pub(super) fn take(&mut self, meeting: Meeting) {
+    /// Takes the next meeting of a group of so many ranks, which all of them know.
+    pub(super) fn take(&mut self, meeting: Meeting, ranks: usize) {
         if self.is_long(meeting.length()) {
             if self.longest.len() >= MOST_LONGEST {
                 self.longest.pop();
@@ -101,12 +106,13 @@ impl Sample {
         }
         let at = self.kept.partition_point(|known| known.sequence < meeting.sequence);
         self.kept.insert(at, meeting);
-        if self.kept.len() >= MOST_KEPT {
+        let most = (KEPT_BY_ALL / ranks.max(1)).clamp(KEPT_BY_ONE.0, KEPT_BY_ONE.1);
+        if self.kept.len() >= most {
             self.level += 1;
             let level = self.level;
             self.kept.retain(|known| Self::has(known.sequence, level));
             // A rank keeps this for the whole report.
-            self.kept.shrink_to(MOST_KEPT / 2);
+            self.kept.shrink_to(most / 2);
         }
     }
 
@@ -133,11 +139,11 @@ mod tests {
     fn ranks_that_saw_different_numbers_of_meetings_keep_the_same_ones() {
         let sample = |count: u32| {
             let mut sample = Sample::default();
-            (0..count).for_each(|at| sample.take(meeting(at, 1.0)));
+            (0..count).for_each(|at| sample.take(meeting(at, 1.0), 1_000));
             sample
         };
         let (short, long) = (sample(900), sample(100_000));
-        assert!(long.kept.len() < MOST_KEPT && long.kept.len() >= MOST_KEPT / 4);
+        assert!((256..1_024).contains(&long.kept.len()));
         let common = short.kept.iter().filter(|one| Sample::has(one.sequence, long.level));
         assert!(common.clone().count() > 0);
         assert!(common.clone().all(|one| long.kept.contains(one)));
@@ -146,7 +152,7 @@ mod tests {
     #[test]
     fn the_longest_tiles_are_kept_wherever_they_are() {
         let mut sample = Sample::default();
-        (0..50_000).for_each(|at| sample.take(meeting(at, if at == 31_117 { 99.0 } else { 1.0 })));
+        (0..50_000).for_each(|at| sample.take(meeting(at, if at == 31_117 { 99.0 } else { 1.0 }), 4));
         assert_eq!(sample.longest[0].sequence, 31_117);
         assert_eq!(sample.longest.len(), MOST_LONGEST);
     }

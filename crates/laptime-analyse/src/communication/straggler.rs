@@ -32,7 +32,7 @@ pub(super) fn found(joined: &Joined<'_>, lateness: &Lateness) -> Option<Found> {
 }
 
 /// The fewest ranks that are late beyond chance, and without whom steps would be materially faster.
-fn chronic(joined: &Joined<'_>, lateness: &Lateness) -> Option<Found> {
+pub(super) fn chronic(joined: &Joined<'_>, lateness: &Lateness) -> Option<Found> {
     let order = lateness.by_lateness();
     let most = (order.len() / 2).clamp(1, MOST_NAMED);
     (1..=most).find_map(|count| {

@@ -10,13 +10,15 @@ use super::joined::{Joined, Member};
 use super::lateness::Lateness;
 use super::one_off::one_off;
 use super::sentence::sentence;
-use super::straggler::{Found, found};
+use super::straggler::{Found, chronic, found};
 use crate::process::Process;
-use crate::report::{CommunicationSummary, Finding, GroupSummary, Pattern, Straggler};
+use crate::report::{CommunicationSummary, Finding, FitStraggler, GroupSummary, Pattern, Straggler};
 use crate::statistics::mean;
 
 /// Whoever costs steps less than this holds others up, and is not yet the limit.
 const LIMIT: f64 = 1.10;
+/// Fits that have a finding of their own.
+const MOST_FITS: usize = 8;
 
 /// What the other ranks say of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -55,13 +57,18 @@ pub(crate) fn between(ranks: &[(u32, &Process)]) -> Option<Between> {
     }
     let most =
         seen.iter().filter(|seen| seen.joined.is_some()).max_by(|a, b| a.waited().total_cmp(&b.waited()));
-    let straggler = most.and_then(Seen::straggler);
+    let fits = most.and_then(Seen::of_fits);
+    let straggler = most.and_then(|seen| seen.straggler(fits.is_some()));
     let once = most.and_then(Seen::one_off);
     let per_step =
         folds().filter(|fold| fold.steps > 0).map(|fold| fold.step_bytes() as f64 / fold.steps as f64);
     let (busy, exposed) = folds()
         .fold((0, 0), |sum: (u64, u64), fold| (sum.0 + fold.exposure.busy, sum.1 + fold.exposure.exposed));
-    let findings = [&straggler, &once].into_iter().flatten().map(finding).collect();
+    let of_fits = fits.iter().flatten().filter(|_| straggler.is_none()).take(MOST_FITS);
+    let of_fits = of_fits.map(|one| Finding { fit: Some(one.fit), ..finding(&one.straggler) });
+    let of_fits =
+        of_fits.map(|one| Finding { text: format!("fit {}: {}", one.fit.unwrap_or(0) + 1, one.text), ..one });
+    let findings = straggler.iter().map(finding).chain(of_fits).chain(once.iter().map(finding)).collect();
     let summary = CommunicationSummary {
         bytes_per_step: mean(&per_step.collect::<Vec<_>>()),
         bytes_per_s: most.and_then(Seen::bytes_per_s),
@@ -69,6 +76,7 @@ pub(crate) fn between(ranks: &[(u32, &Process)]) -> Option<Between> {
         groups: seen.iter().map(Seen::summary).collect(),
         compared_steps: most.and_then(|seen| seen.lateness.as_ref()).map_or(0, |late| late.steps() as u64),
         straggler,
+        fits,
         one_off: once,
     };
     Some(Between { summary, ranks: beside(&seen), findings })
@@ -162,21 +170,21 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn straggler(&self) -> Option<Straggler> {
-        let joined = self.joined.as_ref()?;
-        let Found { pattern, members, share, speedup, blamed } = found(joined, self.lateness.as_ref()?)?;
-        let cause = cause(&joined.members, &members, blamed.as_ref().map(|blamed| blamed.stage.as_str()));
-        Some(Straggler {
-            pattern,
-            ranks: members.iter().map(|at| joined.members[*at].rank).collect(),
-            host: host(joined, &members),
-            stage: blamed.as_ref().map(|blamed| blamed.stage.clone()),
-            excess_s: blamed.as_ref().map(|blamed| blamed.excess_s),
-            last_share: share,
-            speedup: Some(speedup),
-            step: None,
-            cause,
-        })
+    /// Whom all wait for, over the whole run; of several fits only who is late in all of them.
+    fn straggler(&self, of_several_fits: bool) -> Option<Straggler> {
+        let (joined, lateness) = (self.joined.as_ref()?, self.lateness.as_ref()?);
+        let found = if of_several_fits { chronic(joined, lateness) } else { found(joined, lateness) };
+        found.map(|found| described(joined, found))
+    }
+
+    /// Whom they wait for in each of several fits; `None` of one.
+    fn of_fits(&self) -> Option<Vec<FitStraggler>> {
+        let fits = self.joined.as_ref()?.by_fit();
+        let of = |(fit, joined): &(u32, Joined<'_>)| {
+            let found = found(joined, &Lateness::of(joined))?;
+            Some(FitStraggler { fit: *fit, straggler: described(joined, found) })
+        };
+        (fits.len() > 1).then(|| fits.iter().filter_map(of).collect())
     }
 
     fn one_off(&self) -> Option<Straggler> {
@@ -193,6 +201,22 @@ impl<'a> Seen<'a> {
             step: Some(u64::from(once.step)),
             cause: None,
         })
+    }
+}
+
+fn described(joined: &Joined<'_>, found: Found) -> Straggler {
+    let Found { pattern, members, share, speedup, blamed } = found;
+    let cause = cause(&joined.members, &members, blamed.as_ref().map(|blamed| blamed.stage.as_str()));
+    Straggler {
+        pattern,
+        ranks: members.iter().map(|at| joined.members[*at].rank).collect(),
+        host: host(joined, &members),
+        stage: blamed.as_ref().map(|blamed| blamed.stage.clone()),
+        excess_s: blamed.as_ref().map(|blamed| blamed.excess_s),
+        last_share: share,
+        speedup: Some(speedup),
+        step: None,
+        cause,
     }
 }
 

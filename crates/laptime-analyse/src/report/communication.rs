@@ -18,6 +18,8 @@ pub struct CommunicationSummary {
     pub compared_steps: u64,
     /// Whom the others wait for; absent where nobody stands out.
     pub straggler: Option<Straggler>,
+    /// The same for each fit in which somebody does; absent for a run of one fit.
+    pub fits: Option<Vec<FitStraggler>>,
     /// A rank that held all others up once.
     pub one_off: Option<Straggler>,
 }
@@ -74,6 +76,15 @@ pub struct Straggler {
     pub step: Option<u64>,
     /// Why they are late, where the probes saw it.
     pub cause: Option<String>,
+}
+
+/// Whom the others wait for in one of several fits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FitStraggler {
+    /// The fit, from 0.
+    pub fit: u32,
+    /// Who it is.
+    pub straggler: Straggler,
 }
 
 /// What one rank did in a step, on average: seconds, but for the share.

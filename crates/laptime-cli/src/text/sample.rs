@@ -134,6 +134,7 @@ pub(crate) fn death() -> Death {
         part: Part::Rank,
         rank: 0,
         worker: None,
+        host: None,
         pid: 4711,
         fit: Some(0),
         epoch: Some(1),
@@ -284,6 +285,7 @@ pub(crate) fn exchanging(ranks: u32) -> Report {
         }],
         compared_steps: 1_000,
         straggler: None,
+        fits: None,
         one_off: None,
     });
     report
