@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
@@ -191,6 +192,7 @@ def _connect(address: str | None) -> None:
     # Without an address Ray would start a cluster of its own, which ends with this process.
     address = address or os.environ.get("RAY_ADDRESS") or "auto"
     try:
+        _answers(address)
         ray.init(
             address=address, log_to_driver=False, logging_level=logging.ERROR, namespace="laptime"
         )
@@ -200,6 +202,13 @@ def _connect(address: str | None) -> None:
             f"no Ray cluster was found {where}: {_one_line(error)}",
             "`ray start --head` starts one here; --on ray=ADDRESS names another",
         ) from None
+
+
+def _answers(address: str) -> None:
+    """Fails soon where Ray would go on asking for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=LONGEST_END).close()
 
 
 def _task_options(wanted: dict[str, Any]) -> dict[str, Any]:
