@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::batch_iterator::batch_iterator;
     #[pymodule_export]
-    use crate::cluster::answer_repeats;
+    use crate::cluster::{PackBlocks, answer_repeats};
     #[pymodule_export]
     use crate::device::{begin_capture, begin_device, begin_device_work, end_capture, end_device_work};
     #[pymodule_export]

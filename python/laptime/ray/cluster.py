@@ -27,7 +27,7 @@ LONGEST_END = 10.0
 class Talk(Protocol):
     """Whoever is told what happens."""
 
-    def say(self, kind: str, **content: Any) -> None: ...
+    def say(self, kind: str, body: bytes = b"", **content: Any) -> None: ...
 
 
 class Unusable(Exception):
@@ -93,7 +93,7 @@ class Cluster:
     def _fetch(self, task: Any, request: dict[str, Any], done: Future[Any]) -> None:
         number, node = request["id"], request["node"]
         try:
-            answer = task.at_home(request, *done.result())
+            answer, body = task.at_home(request, *done.result())
         except RayTaskError as error:
             lost: dict[str, Any] | None = {"reason": _one_line(error.cause or error), "alone": True}
         except RayError as error:
@@ -107,7 +107,7 @@ class Cluster:
         if self._ending.is_set():
             return
         if lost is None:
-            self._talk.say("done", id=number, answer=answer)
+            self._talk.say("done", body, id=number, answer=answer)
             return
         if not lost["alone"]:
             with self._lock:

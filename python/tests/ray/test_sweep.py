@@ -89,7 +89,9 @@ def test_a_sweep_on_three_nodes_has_the_laws_of_one_alone(cluster: Any, tmp_path
     # Nodes of one machine took turns, and each run came back whole.
     sweeps = sorted(tmp_path.glob(".laptime/sweeps/*/sweep.json"))
     repeats = json.loads(sweeps[-1].read_text())["repeats"]
-    assert all((sweeps[-1].parent / "runs" / repeat["run"] / "run.json").is_file() for repeat in repeats)
+    assert all(
+        (sweeps[-1].parent / "runs" / repeat["run"] / "run.json").is_file() for repeat in repeats
+    )
     assert "of 4 points" in laptime(tmp_path, "report", sweeps[-1].parent.name).communicate()[0]
 
 

@@ -75,6 +75,6 @@ def test_two_workers_of_a_torch_trainer_are_two_ranks_of_one_run(
     )
     document = json.loads(report.stdout)
     assert document["run"]["status"] == "finished" and document["run"]["ranks"] == 2
-    assert [rank["steps"] for rank in document["trainers"]] == [12, 12]
+    assert [rank["steps"] for rank in document["ranks"]] == [12, 12]
     assert [fit["epochs"] for fit in document["fits"]] == [3]
     assert not [name for name in os.listdir(tmp_path / "runs") if name.startswith("ray-")]
