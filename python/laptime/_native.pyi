@@ -100,6 +100,9 @@ class LoadedArray:
 class DamagedPackError(OSError):
     """A pack, or one of its samples, is not as it was written."""
 
+def answer_repeats() -> None:
+    """Makes the repeats of a sweep that standard input asks for, until it ends."""
+
 def approach_step() -> None:
     """A function is called that trains, and whose calls are seen one by one."""
 

@@ -35,6 +35,7 @@ use laptime_record::ProgramStart;
 use args::{Args, Command, Stop};
 use screen::{ColorChoice, Screen};
 
+pub use command::pack::BlockServer;
 pub use command::sweep::answer_repeats;
 pub use export::tensorboard::{EpochFeed, EpochPoint};
 pub use shown_run::{ShownRun, show_run, summarize_run};

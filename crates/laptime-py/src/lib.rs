@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use crate::batch_iterator::batch_iterator;
     #[pymodule_export]
-    use crate::cluster::answer_repeats;
+    use crate::cluster::{PackBlocks, answer_repeats};
     #[pymodule_export]
     use crate::collectives::{
         GroupHooks, begin_rank_wait, collectives_not_seen, end_rank_wait, finish_collectives,

@@ -19,15 +19,16 @@ class Channel:
     """The messages to and from laptime; whatever else is printed here goes to standard error."""
 
     def __init__(self) -> None:
-        self._out = os.fdopen(os.dup(1), "w")
+        self._out = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
         self._lock = threading.Lock()
 
-    def say(self, kind: str, **content: Any) -> None:
-        """Sends a message; once laptime is gone nobody needs it."""
+    def say(self, kind: str, body: bytes = b"", **content: Any) -> None:
+        """Sends a message, and bytes after it; once laptime is gone nobody needs it."""
+        line = json.dumps({"kind": kind, "bytes": len(body), **content})
         try:
             with self._lock:
-                self._out.write(json.dumps({"kind": kind, **content}) + "\n")
+                self._out.write(line.encode() + b"\n" + body)
                 self._out.flush()
         except (BrokenPipeError, ValueError):
             pass

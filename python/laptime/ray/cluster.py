@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
@@ -26,7 +27,7 @@ LONGEST_END = 10.0
 class Talk(Protocol):
     """Whoever is told what happens."""
 
-    def say(self, kind: str, **content: Any) -> None: ...
+    def say(self, kind: str, body: bytes = b"", **content: Any) -> None: ...
 
 
 class Unusable(Exception):
@@ -92,7 +93,7 @@ class Cluster:
     def _fetch(self, task: Any, request: dict[str, Any], done: Future[Any]) -> None:
         number, node = request["id"], request["node"]
         try:
-            answer = task.at_home(request, *done.result())
+            answer, body = task.at_home(request, *done.result())
         except RayTaskError as error:
             lost: dict[str, Any] | None = {"reason": _one_line(error.cause or error), "alone": True}
         except RayError as error:
@@ -106,7 +107,7 @@ class Cluster:
         if self._ending.is_set():
             return
         if lost is None:
-            self._talk.say("done", id=number, answer=answer)
+            self._talk.say("done", body, id=number, answer=answer)
             return
         if not lost["alone"]:
             with self._lock:
@@ -191,6 +192,7 @@ def _connect(address: str | None) -> None:
     # Without an address Ray would start a cluster of its own, which ends with this process.
     address = address or os.environ.get("RAY_ADDRESS") or "auto"
     try:
+        _answers(address)
         ray.init(
             address=address, log_to_driver=False, logging_level=logging.ERROR, namespace="laptime"
         )
@@ -200,6 +202,13 @@ def _connect(address: str | None) -> None:
             f"no Ray cluster was found {where}: {_one_line(error)}",
             "`ray start --head` starts one here; --on ray=ADDRESS names another",
         ) from None
+
+
+def _answers(address: str) -> None:
+    """Fails soon where Ray would go on asking for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=LONGEST_END).close()
 
 
 def _task_options(wanted: dict[str, Any]) -> dict[str, Any]:

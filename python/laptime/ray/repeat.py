@@ -36,12 +36,14 @@ def on_node(folder: str, request: dict[str, Any], sees_all: bool) -> tuple[dict[
         shutil.rmtree(runs, ignore_errors=True)
 
 
-def at_home(request: dict[str, Any], answer: dict[str, Any], run: bytes) -> dict[str, Any]:
+def at_home(
+    request: dict[str, Any], answer: dict[str, Any], run: bytes
+) -> tuple[dict[str, Any], bytes]:
     """Puts the run folder where the sweep keeps its runs."""
     if run:
         os.makedirs(request["into"], mode=0o700, exist_ok=True)
         _unpack(run, request["into"], answer["repeat"]["run"])
-    return answer
+    return answer, b""
 
 
 def _ask(folder: str, environment: dict[str, str], request: dict[str, Any]) -> dict[str, Any]:

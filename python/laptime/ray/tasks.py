@@ -47,4 +47,4 @@ def of_kind(kind: str) -> Any:
     return import_module(_KINDS[kind])
 
 
-_KINDS = {"repeat": "laptime.ray.repeat"}
+_KINDS = {"repeat": "laptime.ray.repeat", "block": "laptime.ray.block"}

@@ -67,13 +67,13 @@ def attach() -> None:
 def _attach_trainer() -> None:
     from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer
 
-    original = DataParallelTrainer.__init__
+    _guard.replace(DataParallelTrainer, "__init__", _recording)
 
+
+def _recording(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def __init__(self: Any, train_loop_per_worker: Any, *args: Any, **kwargs: Any) -> None:
         loop = train_loop_per_worker
-        if callable(loop):
-            loop = recorded(loop)
-        original(self, loop, *args, **kwargs)
+        original(self, recorded(loop) if callable(loop) else loop, *args, **kwargs)
 
-    _guard.replace(DataParallelTrainer, "__init__", __init__)
+    return __init__

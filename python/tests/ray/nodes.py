@@ -17,7 +17,6 @@ def raylet(node):
     return started.process.pid
 
 
-
 def main():
     # Short, since the names of sockets in it may not be long.
     folder = tempfile.mkdtemp(prefix="lt-", dir="/tmp")

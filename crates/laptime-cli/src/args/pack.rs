@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use laptime_data::pack::{OpenOptions, PythonCommand, TableOptions, TargetType};
 
+use super::cluster::ClusterArgs;
 use super::values::{parse_side, parse_threads};
 
 /// Side of decoded images, as most models take them.
@@ -58,6 +59,8 @@ pub(crate) struct PackArgs {
     /// Apply a function to chunks of rows: one array a column in, arrays out
     #[arg(long, value_name = "FILE.py:FUNCTION", value_parser = parse_function, conflicts_with = "verify", help_heading = "Python")]
     map: Option<String>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// Threads that read, or Python processes [default: one a CPU]
     #[arg(long, value_name = "N", value_parser = parse_threads, conflicts_with = "verify")]
     pub(crate) threads: Option<u32>,

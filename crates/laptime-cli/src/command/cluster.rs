@@ -59,7 +59,13 @@ pub(super) enum Message {
     /// The nodes that can take work, at first and whenever they change.
     Nodes { nodes: Vec<ClusterNode> },
     /// A piece of work is done.
-    Done { id: u64, answer: serde_json::Value },
+    Done {
+        id: u64,
+        answer: serde_json::Value,
+        /// What came with the answer: the message says how many bytes follow it.
+        #[serde(rename = "bytes", deserialize_with = "room_for", default)]
+        body: Vec<u8>,
+    },
     /// A piece of work is lost; `alone` where its node is still there.
     Lost { id: u64, reason: String, alone: bool },
     /// Something a person should know.
@@ -216,14 +222,27 @@ impl Drop for Cluster {
 }
 
 fn pass_on(output: ChildStdout, sender: &Sender<Message>) {
-    for line in BufReader::new(output).lines() {
-        let Ok(line) = line else { return };
-        let unclear = || Message::Error { reason: format!("its Python said `{line}`"), hint: None };
-        let message = serde_json::from_str(&line).unwrap_or_else(|_| unclear());
+    let mut output = BufReader::new(output);
+    let mut line = String::new();
+    while output.read_line(&mut line).is_ok_and(|read| read > 0) {
+        let unclear =
+            || Message::Error { reason: format!("its Python said `{}`", line.trim_end()), hint: None };
+        let mut message = serde_json::from_str(&line).unwrap_or_else(|_| unclear());
+        line.clear();
+        if let Message::Done { body, .. } = &mut message
+            && output.read_exact(body).is_err()
+        {
+            return;
+        }
         if sender.send(message).is_err() {
             return;
         }
     }
+}
+
+/// As many bytes as a number says.
+fn room_for<'de, D: serde::Deserializer<'de>>(number: D) -> Result<Vec<u8>, D::Error> {
+    usize::deserialize(number).map(|bytes| vec![0; bytes])
 }
 
 /// Keeps the last line with anything in it.

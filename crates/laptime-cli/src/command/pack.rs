@@ -1,7 +1,10 @@
 //! `laptime pack`: any dataset as one that training reads without waiting.
 
 mod progress;
+mod server;
+mod spread;
 mod target;
+mod wire;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -9,7 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use laptime_data::pack::{Opened, PackWatch, PythonCommand, SourceError, open_source, write_pack};
+use laptime_data::pack::{
+    Opened, PackSource, PackWatch, PythonCommand, SourceError, open_source, write_pack,
+};
 use laptime_launch::program::python;
 use laptime_load::pack::{Pack, PackError, PackOptions, PackWriter};
 
@@ -20,7 +25,11 @@ use crate::packed::{PackedColumn, PackedDocument, VerifiedDocument};
 use crate::screen::{self, Screen};
 use crate::text::{packed_text, verified_text};
 
+use super::cluster::{Cluster, ClusterNode, NoCluster, Wanted};
 use progress::Progress;
+pub use server::BlockServer;
+use server::WireSource;
+use spread::Spread;
 use target::{default_target, is_pack, partial_of, tidy};
 
 /// Bytes of a part where rows cost Python's time: an interrupted pack loses no more than this.
@@ -28,6 +37,9 @@ const COSTLY_PART_BYTES: u64 = 64 << 20;
 
 /// What a shell reports for a command that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
+
+/// A cluster and its nodes.
+type Connected = (Cluster, Vec<ClusterNode>);
 
 /// What Ctrl-C and whoever shows progress know of the work.
 #[derive(Debug, Default)]
@@ -48,7 +60,8 @@ pub(crate) fn run(args: &PackArgs, screen: &Screen) -> Result<Ending, Failure> {
     if target.symlink_metadata().is_ok() && !(args.force && is_pack(&target)) {
         return Err(occupied(args, &target));
     }
-    let packed = match pack(args, &target, &work, screen) {
+    let cluster = cluster(args)?;
+    let packed = match pack(args, &target, &work, cluster, screen) {
         Err(SourceError::Stopped) => {
             screen.note(&stopped_text(&target));
             return Ok(Ending::Interrupted);
@@ -62,7 +75,13 @@ pub(crate) fn run(args: &PackArgs, screen: &Screen) -> Result<Ending, Failure> {
     Ok(Ending::Done)
 }
 
-fn pack(args: &PackArgs, target: &Path, work: &Work, screen: &Screen) -> Result<PackedDocument, SourceError> {
+fn pack(
+    args: &PackArgs,
+    target: &Path,
+    work: &Work,
+    cluster: Option<Connected>,
+    screen: &Screen,
+) -> Result<PackedDocument, SourceError> {
     let began = Instant::now();
     let Opened { source, provenance, format, costly } =
         open_source(&args.sources, &args.options(PythonCommand { program: python() }))?;
@@ -75,7 +94,7 @@ fn pack(args: &PackArgs, target: &Path, work: &Work, screen: &Screen) -> Result<
     let writer = PackWriter::create(target, source.schema().clone(), provenance, options)?;
     let resumed_rows = writer.resumed_rows();
     let progress = Progress::follow(&work.watch, "packing", args.quiet, screen);
-    let threads = args.threads.map_or_else(all_cpus, |threads| threads as usize);
+    let (source, threads) = spread_out(args, source, cluster, screen);
     let summary = write_pack(&*source, writer, threads, &work.watch)?;
     drop(progress);
     Ok(PackedDocument {
@@ -92,6 +111,37 @@ fn pack(args: &PackArgs, target: &Path, work: &Work, screen: &Screen) -> Result<
         seconds: began.elapsed().as_secs_f64(),
         remarks: source.remarks(),
     })
+}
+
+/// The cluster that is to read, where one is named.
+fn cluster(args: &PackArgs) -> Result<Option<Connected>, Failure> {
+    let Some(wanted) = Wanted::of(&args.cluster) else { return Ok(None) };
+    let asked = format!("could not pack {} on Ray", shown_sources(&args.sources));
+    // Ctrl-C ends the program while it waits for the cluster.
+    Cluster::connect(&asked, &wanted, &mut || false).map(Some).map_err(|none| match none {
+        NoCluster::Failed(failure) => failure,
+        NoCluster::Interrupted => Failure::new(asked),
+    })
+}
+
+/// How the blocks are read: by this machine or by a cluster, and how many at a time.
+fn spread_out(
+    args: &PackArgs,
+    source: Box<dyn PackSource>,
+    cluster: Option<Connected>,
+    screen: &Screen,
+) -> (Box<dyn PackSource>, usize) {
+    let threads = args.threads.map(|threads| threads as usize);
+    let here = threads.unwrap_or_else(all_cpus);
+    let Some((cluster, nodes)) = cluster else { return (source, here) };
+    let Some(blocks) = source.blocks().filter(|_| source.most_threads() > 1) else {
+        screen.note("this source is gone through once, from its begin to its end, so it is read here");
+        return (source, here);
+    };
+    let cpus = args.cluster.cpus.unwrap_or(1.0).max(0.1);
+    let all: usize = nodes.iter().map(|node| (f64::from(node.node.cpus) / cpus).max(1.0) as usize).sum();
+    let request = WireSource::of(&args.sources, &args.options(PythonCommand::default()), blocks);
+    (Box::new(Spread::new(source, request, (cluster, nodes))), threads.unwrap_or(all))
 }
 
 fn all_cpus() -> usize {

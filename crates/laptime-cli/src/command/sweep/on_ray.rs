@@ -106,7 +106,7 @@ impl OnRay<'_> {
                 self.without = None;
                 Event::Nothing
             }
-            Message::Done { id, answer } => self.done(id, answer),
+            Message::Done { id, answer, .. } => self.done(id, answer),
             Message::Lost { id, reason, alone } => {
                 let Some(Running { turn, node }) = self.running.remove(&id) else { return Event::Nothing };
                 self.tally.entry(node.id).or_default().1 += 1;
