@@ -38,7 +38,7 @@ use screen::{ColorChoice, Screen};
 pub use command::pack::BlockServer;
 pub use command::sweep::answer_repeats;
 pub use export::tensorboard::{EpochFeed, EpochPoint};
-pub use shown_run::{ShownRun, show_run, summarize_run};
+pub use shown_run::{ShownRun, run_card, run_page, show_run, summarize_run};
 
 /// How a command ended when nothing went wrong with the command itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

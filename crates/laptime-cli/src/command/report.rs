@@ -10,14 +10,15 @@ use laptime_store::{
     salvage_rings,
 };
 
-use super::sweep::{self, SweepState};
+use super::sweep::{self, SweepState, show_drawings};
 use crate::Ending;
 use crate::args::{ReportArgs, WhichEpochs};
-use crate::chart::run_charts;
+use crate::chart::{Figure, laps_figure, ledger_figures, run_charts, timeline_figure};
 use crate::every_epoch::{has_folded_epochs, write_with_every_epoch};
 use crate::export::{self, Exported};
 use crate::failure::Failure;
 use crate::one_line::shown_path;
+use crate::page_file::write_picture;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::report_text;
@@ -30,16 +31,11 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
             let (study, report) = read(&parts, args)?;
             export::write(wanted, &path, &Exported { study, report }, screen)
         }
-        (Shown::Run(parts), None) if args.page.html.is_some() => page::write(&parts, args, screen),
+        (Shown::Run(parts), None) if args.form.page.html.is_some() => page::write(&parts, args, screen),
         (Shown::Run(parts), None) => show_run(&parts, args, screen),
         (Shown::Sweep(entry), Some(_)) => Err(Failure::usage(format!("could not export sweep {}", entry.id))
             .because("--export writes runs")
             .hint(format!("laptime report {} --csv", entry.id))),
-        (Shown::Sweep(entry), None) if args.page.html.is_some() => {
-            Err(Failure::usage(format!("could not write a page of sweep {}", entry.id))
-                .because("--html writes runs")
-                .hint(format!("laptime report {} --svg DIR", entry.id)))
-        }
         (Shown::Sweep(entry), None) => {
             sweep::show(&SweepState::read(&entry)?.document(), &entry, &args.form, screen)?;
             Ok(Ending::Done)
@@ -102,7 +98,7 @@ fn show_run(parts: &[RunEntry], args: &ReportArgs, screen: &Screen) -> Result<En
     }
     let (study, report) = read(parts, args)?;
     if let Some(folder) = &args.form.svg {
-        draw(&report, folder, screen)?;
+        draw((&study, &report), folder, screen)?;
     }
     if args.form.json && args.epochs == Some(WhichEpochs::All) && has_folded_epochs(&report) {
         let written = write_with_every_epoch(report, &study, std::io::stdout().lock());
@@ -116,15 +112,17 @@ fn show_run(parts: &[RunEntry], args: &ReportArgs, screen: &Screen) -> Result<En
     Ok(Ending::Done)
 }
 
-/// Writes what the run measured over time as charts.
-fn draw(report: &Report, folder: &Path, screen: &Screen) -> Result<(), Failure> {
-    let charts = run_charts(report);
-    if charts.is_empty() {
-        return Err(Failure::usage(format!("could not draw charts of run {}", report.run.id))
-            .because("no epoch of it has a loss or an accuracy")
-            .hint("in the script, after each epoch: laptime.measured(\"validation_accuracy\", value)"));
+/// Writes the run's laps as one picture, or every chart of it into a folder.
+fn draw((study, report): (&Study, &Report), path: &Path, screen: &Screen) -> Result<(), Failure> {
+    let laps = laps_figure(report);
+    if path.extension().is_some_and(|ending| ending == "svg") {
+        let asked = format!("could not draw the laps of run {}", report.run.id);
+        let laps = laps.ok_or_else(|| Failure::new(&asked).because("no lap of it began"))?;
+        return write_picture(&laps.svg(), path, &asked, screen);
     }
-    sweep::show_charts(&charts, folder, screen)
+    let figures = laps.into_iter().chain(study.step_timeline().as_ref().map(timeline_figure));
+    let figures: Vec<Figure> = figures.chain(ledger_figures(report)).collect();
+    show_drawings(&figures, &run_charts(report), path, screen)
 }
 
 fn read(parts: &[RunEntry], args: &ReportArgs) -> Result<(Study, Report), Failure> {

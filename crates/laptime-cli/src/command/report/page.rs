@@ -16,7 +16,7 @@ use crate::study::Study;
 
 /// Writes the page of a run, which may lie in several folders.
 pub(super) fn write(parts: &[RunEntry], args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
-    let ([entry, ..], Some(path)) = (parts, &args.page.html) else { return Ok(Ending::Done) };
+    let ([entry, ..], Some(path)) = (parts, &args.form.page.html) else { return Ok(Ending::Done) };
     let folders: Vec<&Path> = parts.iter().map(|part| part.path.as_path()).collect();
     let story = Study::open_parts(&folders).and_then(|study| {
         let mut study = study.with_lap(args.lap.lap);
