@@ -37,9 +37,9 @@ class Browser:
         hears, self._say = os.pipe()
         self._hear, says = os.pipe()
         command = [str(CHROMIUM), *PLAIN, f"--user-data-dir={self._profile.name}", "about:blank"]
-
-        # It reads from 3 and writes to 4.
-        shell = ["sh", "-c", f'exec "$@" 3<&{hears} 4>&{says}', "sh", *command]
+        # It reads from 3 and writes to 4, which may be in use here.
+        places = f"10<&{hears} 11>&{says} 3<&10 4>&11"
+        shell = ["bash", "-c", f'exec "$@" {places}', "bash", *command]
         self._process = subprocess.Popen(
             shell, pass_fds=(hears, says), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
