@@ -35,6 +35,11 @@ impl Clock {
         self.last = Some(*anchor);
     }
 
+    /// The first anchor.
+    pub(crate) fn first(&self) -> Option<Anchor> {
+        self.first
+    }
+
     /// The length of a tick from the outermost anchors, else as measured at the start.
     pub(crate) fn timebase(&self, ns_per_tick_at_start: f64) -> Timebase {
         let plausible = |base: &Timebase| PLAUSIBLE_NS_PER_TICK.contains(&base.ns_per_tick);

@@ -19,10 +19,11 @@ use crate::profile::{self, ProfileFold, ProfileStacks};
 use crate::ranks::{ranks, ranks_together, slowest, uneven};
 use crate::report::{EpochSummary, MachineUse, REPORT_SCHEMA, Report, RunSummary, WorkerSummary};
 use crate::start_up::start_up;
+use crate::step_timeline::{StepTimeline, step_timeline};
 use crate::step_times::StepTimes;
 use crate::summary::{self, Asked};
 use crate::supervised::Supervised;
-use crate::timeline::{StepTimeline, timeline};
+use crate::timeline::Timeline;
 use crate::track::tracks;
 use crate::trainers::{trainers, trainers_together};
 use crate::utc::rfc3339;
@@ -117,6 +118,12 @@ impl Digest {
         Some(EpochStream::new(log, known, laps))
     }
 
+    /// One axis of time for all processes, as far as they were read, for further readings of the run.
+    #[must_use]
+    pub fn timeline(&self) -> Timeline<'_> {
+        Timeline::new(&self.processes, self.meta.started_real_ns)
+    }
+
     /// The processes with nothing that waits for times of a device: what is known now has to do.
     fn settled(&self) -> Cow<'_, [Process]> {
         if !self.processes.iter().any(Process::waits) {
@@ -150,7 +157,7 @@ impl Digest {
     /// The newest step of the usual length, on every track that is known of it; `None` where no step ended.
     #[must_use]
     pub fn step_timeline(&self) -> Option<StepTimeline> {
-        timeline(Supervised::among(&self.processes)?.process, &self.processes)
+        step_timeline(Supervised::among(&self.processes)?.process, &self.processes)
     }
 
     /// The run as far as it is known now.

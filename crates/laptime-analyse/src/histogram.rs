@@ -33,6 +33,12 @@ impl Histogram {
         self.count += other.count;
     }
 
+    /// Gives every length that was counted, right to 0.8 %, and how often.
+    pub(crate) fn for_each(&self, sink: &mut dyn FnMut(f64, u64)) {
+        let counted = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        counted.for_each(|(at, count)| sink(middle(at), *count));
+    }
+
     /// The length that a share `q` of all lengths does not exceed; `None` when nothing was counted.
     pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
         let rank = ((self.count as f64 * q).ceil() as u64).clamp(1, self.count.max(1));

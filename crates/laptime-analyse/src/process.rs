@@ -18,9 +18,9 @@ use crate::ledger::{Extent, StageNames};
 use crate::outlook;
 use crate::report::{Overhead, Warning};
 use crate::step_series::StepSeries;
+use crate::step_timeline::Newest;
 use crate::stretch::shortest;
 use crate::tally::Step;
-use crate::timeline::Newest;
 use crate::totals::Totals;
 
 /// Troubles listed one by one; a recorder in trouble for days must not fill memory.

@@ -213,6 +213,8 @@ Examples:
   laptime report --html run.html            a page with charts that opens anywhere
   laptime report --svg DIR    charts: loss and accuracy over time
   laptime report --export tensorboard logs  its epochs as charts in TensorBoard
+  laptime report --export perfetto FILE     every span, for ui.perfetto.dev
+  laptime report --export parquet FILE --table steps   a row a step, for data frames
   laptime report --export speedscope FILE   the samples of `run --profile`")]
 pub(crate) struct ReportArgs {
     /// Which run or sweep: a run's name, the id of either or the beginning of it, or `sweep` for the latest

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use laptime_analyse::compare::ComparedRun;
+use laptime_analyse::timeline::Timeline;
 use laptime_analyse::{Digest, EpochSummary, ProfileStacks, Report, StepTimeline, StepTimes};
-use laptime_core::RunMeta;
+use laptime_core::{Record, RunMeta};
 use laptime_record::Finished;
 use laptime_store::{LogName, ProfileReader, RunReader, StoreError};
 
@@ -99,6 +100,21 @@ impl Study {
     /// A typical step on every track, as far as the run was read.
     pub(crate) fn step_timeline(&self) -> Option<StepTimeline> {
         self.digest.step_timeline()
+    }
+
+    /// One axis of time for all that was read.
+    pub(crate) fn timeline(&self) -> Timeline<'_> {
+        self.digest.timeline()
+    }
+
+    /// Reads the run once more, as far as its logs were read before: each record with the number of its log.
+    pub(crate) fn again(&self, sink: &mut dyn FnMut(usize, &Record)) -> Result<(), StoreError> {
+        let Some(run) = &self.run else { return Ok(()) };
+        RunReader::open(run)?.poll(&mut |log, record| {
+            if let Some(number) = self.logs.iter().position(|known| *known == log) {
+                sink(number, &record);
+            }
+        })
     }
 
     /// The stacks that were sampled, as far as the run was read.

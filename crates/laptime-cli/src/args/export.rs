@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::export::ExportFormat;
+use crate::export::{ExportFormat, Table, Wanted};
 use crate::failure::{Failure, closest};
 
 /// What to export a run as.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ExportArgs {
-    /// Write the run in another tool's format: `tensorboard DIR`, `speedscope FILE` or `collapsed FILE`
-    /// (`-` is standard output)
+    /// Write the run in another tool's format: `tensorboard DIR`, or `perfetto`, `prometheus`, `csv`, `parquet`, `md`,
+    /// `speedscope` or `collapsed` and a FILE (`-` is standard output)
     #[arg(
         long,
         num_args = 2,
@@ -21,15 +21,22 @@ pub(crate) struct ExportArgs {
         help_heading = "Output"
     )]
     export: Option<Vec<OsString>>,
+    /// What `--export csv` and `parquet` write [default: epochs]
+    #[arg(long, value_name = "TABLE", requires = "export", help_heading = "Output")]
+    table: Option<Table>,
 }
 
 impl ExportArgs {
-    /// The format and where to write it; `None` when no export was asked for.
-    pub(crate) fn wanted(&self) -> Result<Option<(ExportFormat, PathBuf)>, Failure> {
+    /// What to write and where; `None` when no export was asked for.
+    pub(crate) fn wanted(&self) -> Result<Option<(Wanted, PathBuf)>, Failure> {
         let Some([format, path]) = self.export.as_deref() else { return Ok(None) };
         let typed = format.to_string_lossy();
         let format = ExportFormat::from_str(&typed, false).map_err(|_| unknown_format(&typed))?;
-        Ok(Some((format, PathBuf::from(path))))
+        if self.table.is_some() && !matches!(format, ExportFormat::Csv | ExportFormat::Parquet) {
+            return Err(Failure::usage(format!("could not export as `{typed}`"))
+                .because("--table is of `--export csv` and `--export parquet`"));
+        }
+        Ok(Some((Wanted { format, table: self.table.unwrap_or_default() }, PathBuf::from(path))))
     }
 }
 

@@ -25,9 +25,9 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
     let export = args.export.wanted()?;
     salvage_rings();
     match (shown(args).map_err(|error| not_shown(args, &error))?, export) {
-        (Shown::Run(entry), Some((format, path))) => {
+        (Shown::Run(entry), Some((wanted, path))) => {
             let (study, report) = read(&entry, args)?;
-            export::write(format, &path, &Exported { study, report }, screen)
+            export::write(wanted, &path, &Exported { study, report }, screen)
         }
         (Shown::Run(entry), None) if args.page.html.is_some() => page::write(&entry, args, screen),
         (Shown::Run(entry), None) => show_run(&entry, args, screen),

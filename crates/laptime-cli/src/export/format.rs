@@ -12,6 +12,15 @@ pub(crate) enum ExportFormat {
     Speedscope,
     // The samples of a profile, one line a stack, for flame graphs.
     Collapsed,
+    // Every span, for ui.perfetto.dev.
+    Perfetto,
+    // What it comes to, for Prometheus.
+    Prometheus,
+    // Epochs or steps, as text and for data frames.
+    Csv,
+    Parquet,
+    // What it comes to, for a pull request.
+    Md,
 }
 
 impl ExportFormat {
@@ -19,4 +28,23 @@ impl ExportFormat {
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
+}
+
+/// The tables that a run is exported as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Table {
+    // A row an epoch, or a window of steps where there are none.
+    #[default]
+    Epochs,
+    // A row a step, of all ranks.
+    Steps,
+}
+
+/// What a run is exported as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The format.
+    pub(crate) format: ExportFormat,
+    /// The table, in a format of tables.
+    pub(crate) table: Table,
 }

@@ -99,7 +99,7 @@ fn value(value: &Value) -> String {
 }
 
 /// A field as RFC 4180 has it.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -141,7 +141,7 @@ impl Newest {
 
 /// The newest typical step of a process, with all that processes of the same rank and machine did meanwhile; `None`
 /// where no step was.
-pub(crate) fn timeline(process: &Process, processes: &[Process]) -> Option<StepTimeline> {
+pub(crate) fn step_timeline(process: &Process, processes: &[Process]) -> Option<StepTimeline> {
     let step = process.newest.step.as_ref()?;
     let own = process.newest.lanes.iter().map(|(lane, spans)| {
         if *lane == step.lane {
@@ -237,7 +237,7 @@ mod tests {
         span(&mut host, StageId::DATA_WAIT, 200, 900);
         step(&mut host, 200, 1_000);
         span(&mut worker, StageId::PREPARE, 185, 195);
-        let timeline = timeline(&host, &[host.clone(), worker]).unwrap();
+        let timeline = step_timeline(&host, &[host.clone(), worker]).unwrap();
         assert_eq!(timeline.wall_s, 0.01);
         let [main, worker] = &timeline.tracks[..] else { panic!("{timeline:?}") };
         let shown: Vec<(&str, u32)> =
@@ -249,6 +249,6 @@ mod tests {
 
     #[test]
     fn a_process_without_steps_has_no_timeline() {
-        assert_eq!(timeline(&process(None, 1), &[]), None);
+        assert_eq!(step_timeline(&process(None, 1), &[]), None);
     }
 }
