@@ -32,6 +32,8 @@ def __getattr__(name: str) -> object:
         return import_module("laptime.loader").Loader
     if name == "image":
         return import_module("laptime.image")
+    if name == "load_ipython_extension":
+        return import_module("laptime.notebook").load_ipython_extension
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -392,6 +392,12 @@ def settings(
 ) -> tuple[str | None, str | None, bool, bool]:
     """Directory, name, quiet and disabled, given these."""
 
+def run_card(folder: str | os.PathLike[str]) -> str:
+    """What a notebook shows of the run in a folder: its verdict, its laps and its ledger, as HTML."""
+
+def run_page(folder: str | os.PathLike[str]) -> str:
+    """The page of the run in a folder, with everything in it."""
+
 def show_run(
     run: str | None = None,
     dir: str | os.PathLike[str] | None = None,

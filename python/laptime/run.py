@@ -61,8 +61,18 @@ class Run:
         rows = [row | {f"{k}_s": v for k, v in own.items()} for row, own in zip(plain, stages)]
         return pandas.DataFrame(rows)
 
+    def to_html(self) -> str:
+        """The page that `laptime report --html` writes: one file that opens in any browser."""
+        return _native.run_page(self.path)
+
     def __str__(self) -> str:
         return self._text
+
+    def _repr_html_(self) -> str | None:
+        try:
+            return _native.run_card(self.path)
+        except Exception:  # A run whose folder is gone still shows its text.
+            return None
 
     def __repr__(self) -> str:
         return f"<laptime.Run {os.path.basename(self.path)} {self.status}>"

@@ -14,7 +14,7 @@ const MOST: usize = 8;
 /// Where each new level begins, in order. Values are positive; single ones that stand out are no level.
 pub(crate) fn change_points(values: &[f64]) -> Vec<usize> {
     let quiet = without_spikes(values);
-    let Some(noise) = noise(&quiet) else { return Vec::new() };
+    let Some(noise) = noise(values) else { return Vec::new() };
     let sums = Sums::of(&quiet);
     let mut found = Vec::new();
     split(&sums, (0, quiet.len()), noise, &mut found);
@@ -30,7 +30,8 @@ fn without_spikes(values: &[f64]) -> Vec<f64> {
 
 /// The variance from one value to the next, which a few moves hardly change; `None` of too few values.
 fn noise(values: &[f64]) -> Option<f64> {
-    let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    let step = |pair: &[f64]| (pair[1].max(1e-12) / pair[0].max(1e-12)).ln().abs();
+    let steps: Vec<f64> = values.windows(2).map(step).collect();
     // 1.48 makes a standard deviation of a median of distances, for values that are normal.
     let deviation = 1.48 * middle(&steps)? / 2_f64.sqrt();
     (values.len() >= 2 * SHORTEST).then_some((deviation * deviation).max(1e-8))

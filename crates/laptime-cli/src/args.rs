@@ -211,7 +211,7 @@ Examples:
   laptime report --json --epochs all   also where there are very many epochs
   laptime report --lap 100    laps of 100 steps, where there are no epochs
   laptime report --html run.html            a page with charts that opens anywhere
-  laptime report --svg DIR    charts: loss and accuracy over time
+  laptime report --svg laps.svg    its laps as a picture; a folder gets every chart
   laptime report --export tensorboard logs  its epochs as charts in TensorBoard
   laptime report --export perfetto FILE     every span, for ui.perfetto.dev
   laptime report --export parquet FILE --table steps   a row a step, for data frames
@@ -226,8 +226,6 @@ pub(crate) struct ReportArgs {
     /// Print every epoch; past 10,000 of them JSON has neighbours folded
     #[arg(long, value_name = "WHICH", requires = "json", help_heading = "Output")]
     pub(crate) epochs: Option<WhichEpochs>,
-    #[command(flatten)]
-    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) export: ExportArgs,
     #[command(flatten)]

@@ -36,7 +36,7 @@ use args::{Args, Command, Stop};
 use screen::{ColorChoice, Screen};
 
 pub use export::tensorboard::{EpochFeed, EpochPoint};
-pub use shown_run::{ShownRun, show_run, summarize_run};
+pub use shown_run::{ShownRun, run_card, run_page, show_run, summarize_run};
 
 /// How a command ended when nothing went wrong with the command itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

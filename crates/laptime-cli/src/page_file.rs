@@ -12,8 +12,19 @@ pub(crate) fn write_page(content: &str, path: &Path, asked: &str, screen: &Scree
         screen.show(content.trim_end());
         return Ok(());
     }
-    std::fs::write(path, content)
-        .map_err(|error| Failure::new(asked).because(format!("{error}: {}", path.display())))?;
+    keep(content, path, asked)?;
     screen.show(&format!("wrote {}   open it in a browser", shown_path(path)));
     Ok(())
+}
+
+/// Writes a picture and says where, besides what else is shown.
+pub(crate) fn write_picture(content: &str, path: &Path, asked: &str, screen: &Screen) -> Result<(), Failure> {
+    keep(content, path, asked)?;
+    screen.note(&format!("wrote {}", shown_path(path)));
+    Ok(())
+}
+
+fn keep(content: &str, path: &Path, asked: &str) -> Result<(), Failure> {
+    let written = std::fs::write(path, content);
+    written.map_err(|error| Failure::new(asked).because(format!("{error}: {}", path.display())))
 }

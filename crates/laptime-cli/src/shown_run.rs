@@ -7,7 +7,9 @@ use laptime_launch::runs_folder;
 use laptime_store::{Catalogue, Selected, StoreError, salvage_rings};
 
 use crate::every_epoch::{has_folded_epochs, write_with_every_epoch};
+use crate::html::{self, Shell};
 use crate::one_line::shown_path;
+use crate::run_story::RunStory;
 use crate::screen::{ColorChoice, Screen};
 use crate::study::Study;
 use crate::text::{Style, report_text, summary_text};
@@ -41,6 +43,23 @@ pub fn show_run(root: Option<&Path>, run: Option<&str>, every_epoch: bool) -> Re
 /// When it cannot be read.
 pub fn summarize_run(run: &Path) -> Result<ShownRun, StoreError> {
     shown(run.to_owned(), summary_text, false)
+}
+
+/// The page of the run in a folder as far as it is recorded, in one file.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn run_page(run: &Path) -> Result<String, StoreError> {
+    let story = RunStory::read(&mut Study::open(run)?)?;
+    Ok(html::run_page(&story, &Shell::ALONE))
+}
+
+/// The most important of that page, to stand in another page such as a notebook.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn run_card(run: &Path) -> Result<String, StoreError> {
+    Ok(html::run_card(&RunStory::read(&mut Study::open(run)?)?))
 }
 
 fn shown(

@@ -51,7 +51,7 @@ mod _native {
     #[pymodule_export]
     use crate::settings::{settings, switched};
     #[pymodule_export]
-    use crate::shown::{main, show_run, summarize_run};
+    use crate::shown::{main, run_card, run_page, show_run, summarize_run};
     #[pymodule_export]
     use crate::stage::{Stage, new_stage};
     #[pymodule_export]

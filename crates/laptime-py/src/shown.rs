@@ -26,6 +26,18 @@ pub(crate) fn summarize_run(py: Python<'_>, folder: PathBuf) -> PyResult<(String
     parts(py.detach(move || laptime_cli::summarize_run(&folder)))
 }
 
+/// What a notebook shows of the run in a folder: its verdict, its laps and its ledger, as HTML.
+#[pyfunction]
+pub(crate) fn run_card(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
+    py.detach(move || laptime_cli::run_card(&folder)).map_err(|error| python_error(&error))
+}
+
+/// The page of the run in a folder, with everything in it.
+#[pyfunction]
+pub(crate) fn run_page(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
+    py.detach(move || laptime_cli::run_page(&folder)).map_err(|error| python_error(&error))
+}
+
 fn parts(shown: Result<ShownRun, StoreError>) -> PyResult<(String, String, String)> {
     let shown = shown.map_err(|error| python_error(&error))?;
     Ok((shown.path.to_string_lossy().into_owned(), shown.json, shown.text))

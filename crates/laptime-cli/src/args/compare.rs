@@ -1,6 +1,7 @@
 //! The options of `laptime compare`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use laptime_analyse::compare::{Asked, SAME_WITHIN};
 
@@ -54,6 +55,9 @@ pub(crate) struct CompareArgs {
     /// Print one JSON document (laptime.compare/1)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Write a page with charts: one file that opens in any browser (`-` is standard output)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "md"], help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) place: Place,
     /// The command to run in turns, after `--`

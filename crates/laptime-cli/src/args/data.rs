@@ -37,6 +37,9 @@ pub(crate) struct DataArgs {
     /// Print one JSON document (laptime.dataset/1)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Write a page with charts: one file that opens in any browser (`-` is standard output)
+    #[arg(long, value_name = "FILE", conflicts_with = "json", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use laptime_analyse::sweep::{Parameter, Target};
 
-use super::Place;
 use super::axis::parse_axis;
 use super::sweep_values::{RepeatRange, parse_precision, parse_repeats, parse_target, parse_time};
 use super::values::parse_seed;
+use super::{PageArgs, Place};
 
 /// `laptime sweep`.
 #[derive(Debug, clap::Args)]
@@ -80,7 +80,9 @@ pub(crate) struct SweepForm {
     /// Print the points of a sweep as a Markdown table
     #[arg(long, group = "form", help_heading = "Output")]
     pub(crate) md: bool,
-    /// Write charts as SVG files into a folder: of a sweep its times, of a run its loss and accuracy over time
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    /// Write charts as SVG files into a folder; of a run, a name that ends in .svg gets its laps as one picture
+    #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }

@@ -6,6 +6,7 @@ use laptime_core::units;
 use super::canvas::{Anchor, Area, Canvas, text_width};
 use super::figure::Figure;
 use super::numbers::Numbers;
+use crate::markup::cut;
 
 const ROW: f64 = 26.0;
 
@@ -27,23 +28,30 @@ pub(crate) fn bytes_figure(report: &Report) -> Option<Figure> {
         .into_iter()
         .filter_map(|(link, bytes)| Some((link, bytes.filter(|bytes| *bytes > 0)?)))
         .collect();
-    let mut numbers = Numbers::new(["link", "bytes", "exactly"]);
-    for (link, bytes) in &known {
-        numbers.row([(*link).to_owned(), units::bytes(*bytes), units::count(*bytes)]);
-    }
-    let described = format!("Bytes moved over {}", units::counted(known.len() as u64, "link"));
-    let drawn = !known.is_empty();
-    drawn.then(|| Figure::new("bytes", "Bytes by link", described, numbers, |canvas| draw(canvas, &known)))
+    let known: Vec<(String, u64)> = known.into_iter().map(|(link, bytes)| (link.to_owned(), bytes)).collect();
+    bars_of_bytes("bytes", "Bytes by link", &known)
 }
 
-fn draw(canvas: &mut Canvas, links: &[(&str, u64)]) {
+/// A bar for each of some amounts of bytes; `None` where there are none.
+pub(crate) fn bars_of_bytes(id: &str, title: &str, amounts: &[(String, u64)]) -> Option<Figure> {
+    let mut numbers = Numbers::new(["what", "bytes", "exactly"]);
+    for (what, bytes) in amounts {
+        numbers.row([what.clone(), units::bytes(*bytes), units::count(*bytes)]);
+    }
+    let described = format!("{title}: {}", units::counted(amounts.len() as u64, "row"));
+    let drawn = amounts.iter().any(|(_, bytes)| *bytes > 0);
+    drawn.then(|| Figure::new(id, title, described, numbers, |canvas| draw(canvas, amounts)))
+}
+
+fn draw(canvas: &mut Canvas, links: &[(String, u64)]) {
     let most = links.iter().map(|(_, bytes)| *bytes).max().unwrap_or(1).max(1) as f64;
     let narrow = canvas.is_narrow();
-    let labels = links.iter().map(|(link, _)| text_width(link)).fold(0.0, f64::max) + 12.0;
+    let names: Vec<String> = links.iter().map(|(link, _)| cut(link, 44)).collect();
+    let labels = names.iter().map(|name| text_width(name)).fold(0.0, f64::max) + 12.0;
     // On a phone the name stands above its bar.
     let (left, row) = if narrow { (0.0, ROW + 16.0) } else { (labels, ROW) };
     let longest = (canvas.width - left - 80.0).max(20.0);
-    for (at, (link, bytes)) in links.iter().enumerate() {
+    for (at, ((_, bytes), link)) in links.iter().zip(&names).enumerate() {
         let top = at as f64 * row;
         let y = if narrow { top + 16.0 } else { top };
         if narrow {

@@ -71,17 +71,26 @@ impl Figure {
     #[must_use]
     pub fn svg(&self) -> String {
         let (width, height) = (self.wide.width, self.wide.height + HEAD);
+        self.alone(&format!("width=\"{width:.0}\" height=\"{height:.0}\""))
+    }
+
+    /// The same as wide as its place in a page that knows nothing of charts.
+    pub(crate) fn svg_in_page(&self) -> String {
+        self.alone("width=\"100%\"")
+    }
+
+    fn alone(&self, size: &str) -> String {
+        let (width, height) = (self.wide.width, self.wide.height + HEAD);
         let (title, label) = (escaped(&cut(&self.title, LONGEST_TITLE)), escaped(&self.described));
         let body = self.wide.markup();
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lt\" role=\"img\" aria-label=\"{label}\" \
-             viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\">\
-             <title>{title}</title>\n<style>{}</style>\n\
+             viewBox=\"0 0 {width:.0} {height:.0}\" {size}><title>{title}</title>\n<style>{}</style>\n\
              <rect class=\"paper\" width=\"{width:.0}\" height=\"{height:.0}\"/>\n\
              <text class=\"title\" x=\"16\" y=\"28\">{title}</text>\n\
-             <g transform=\"translate(0 {HEAD:.0})\">{}</g></svg>\n",
+             <g transform=\"translate(16 {HEAD:.0}) scale({:.4})\">{body}</g></svg>\n",
             style_alone(&body),
-            body
+            (width - 32.0) / width
         )
     }
 }

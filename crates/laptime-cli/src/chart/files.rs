@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::{Chart, svg};
+use super::{Chart, Figure, svg};
 
 /// A chart and the name of its file.
 pub struct NamedChart {
@@ -15,8 +15,11 @@ pub struct NamedChart {
     pub in_text: bool,
 }
 
-/// Writes every chart as an SVG file into a folder, which is made where it is missing.
-pub(crate) fn write_charts(charts: &[NamedChart], folder: &Path) -> io::Result<()> {
+/// Writes every figure and chart as an SVG file into a folder, which is made where it is missing.
+pub(crate) fn write_charts(figures: &[Figure], charts: &[NamedChart], folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
+    for figure in figures {
+        std::fs::write(folder.join(format!("{}.svg", figure.id)), figure.svg())?;
+    }
     charts.iter().try_for_each(|named| std::fs::write(folder.join(&named.file), svg(&named.chart)))
 }

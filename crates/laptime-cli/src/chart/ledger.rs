@@ -12,31 +12,21 @@ use crate::stage_words::stage_name;
 
 const ROW: f64 = 26.0;
 const BAR: f64 = 16.0;
-/// Loader workers and threads that are drawn one by one.
-const MOST_TRACKS: usize = 8;
 
-/// The ledgers of a run: the thread that takes the steps, then devices, workers and other threads.
+/// The ledgers of a run: the thread that takes the steps, then each device.
 pub(crate) fn ledger_figures(report: &Report) -> Vec<Figure> {
     let own = figure("ledger", "The training thread", &report.ledger, report.wall_s);
-    let mut tracks: Vec<&TrackSummary> = report.tracks.iter().collect();
-    tracks.sort_by_key(|track| (track.kind != TrackKind::Device, track.kind));
-    let tracks = tracks.into_iter().take(MOST_TRACKS).enumerate();
-    let others = tracks.map(|(at, track)| {
-        let title = track_title(track, report);
-        figure(&format!("ledger-{}", at + 2), &title, &track.ledger, track.wall_s)
+    let devices = report.tracks.iter().filter(|track| track.kind == TrackKind::Device).enumerate();
+    let devices = devices.map(|(at, track)| {
+        figure(&format!("ledger-{}", at + 2), &device_title(track, report), &track.ledger, track.wall_s)
     });
-    std::iter::once(own).chain(others).flatten().collect()
+    std::iter::once(own).chain(devices).flatten().collect()
 }
 
-fn track_title(track: &TrackSummary, report: &Report) -> String {
-    let name = shown(&track.name);
+fn device_title(track: &TrackSummary, report: &Report) -> String {
     let known = report.devices.iter().flatten().find(|device| device.device == track.name);
     let model = known.and_then(|device| device.name.as_deref()).map(|model| format!(", {}", shown(model)));
-    match track.kind {
-        TrackKind::Device => format!("On {name}{}", model.unwrap_or_default()),
-        TrackKind::Thread => format!("Thread {name}"),
-        TrackKind::Worker | TrackKind::Communication => name,
-    }
+    format!("On {}{}", shown(&track.name), model.unwrap_or_default())
 }
 
 fn figure(id: &str, title: &str, rows: &[LedgerRow], wall_s: f64) -> Option<Figure> {
@@ -60,7 +50,7 @@ fn draw(canvas: &mut Canvas, rows: &[&LedgerRow], largest: f64) {
         canvas.text("", (labels - 10.0, y + 15.0), Anchor::End, name);
         let bar = Area { x: labels, y: y + 3.0, width: length, height: BAR };
         canvas.stage(&row.stage, bar, &tip(row), None);
-        let value = format!("{}  {}", units::duration(row.seconds), units::percent(row.share));
+        let value = format!("{} · {}", units::duration(row.seconds), units::percent(row.share));
         canvas.text("", (bar.right() + 8.0, y + 15.0), Anchor::Start, &value);
     }
     canvas.height = rows.len() as f64 * ROW;

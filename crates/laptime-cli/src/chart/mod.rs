@@ -2,6 +2,7 @@
 
 mod bytes;
 mod canvas;
+mod compare;
 mod fan;
 mod figure;
 mod files;
@@ -17,15 +18,18 @@ mod scaling;
 mod series;
 mod sparkline;
 mod spread;
+mod stacked;
 mod svg;
 mod sweep;
 mod terminal;
 mod theme;
 mod tick;
 mod timeline;
+mod tracks;
 mod trend;
 
-pub(crate) use bytes::bytes_figure;
+pub(crate) use bytes::{bars_of_bytes, bytes_figure};
+pub(crate) use compare::compare_figures;
 pub(crate) use fan::fan_figure;
 pub use figure::Figure;
 pub use files::NamedChart;
@@ -46,6 +50,7 @@ pub use terminal::{Sheet, terminal};
 pub(crate) use theme::style_of_pages;
 pub use tick::Unit;
 pub(crate) use timeline::timeline_figure;
+pub(crate) use tracks::tracks_figure;
 pub(crate) use trend::trend_figure;
 
 /// A chart, whoever draws it.

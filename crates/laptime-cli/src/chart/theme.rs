@@ -32,8 +32,9 @@ const fn hue(light: u32, dark: u32, texture: Texture) -> Hue {
     Hue { light, dark, texture }
 }
 
-/// The paper of charts and pages.
-pub(super) const PAPER: Hue = hue(0xff_ffff, 0x11_161d, Plain);
+/// The paper of charts and pages, as the rules below have it.
+#[cfg(test)]
+const PAPER: Hue = hue(0xff_ffff, 0x11_161d, Plain);
 
 /// Stages with a colour of their own, in the order in which they are stacked.
 pub(super) const STAGES: [(&str, Hue); 27] = [
@@ -221,6 +222,11 @@ mod tests {
                 assert!(contrast >= 3.0, "{name} #{:06x}: {contrast:.2}", of(&hue));
             }
         }
+    }
+
+    #[test]
+    fn the_paper_is_the_one_that_colours_are_held_against() {
+        assert!(LIGHT.contains("fill:#fff") && DARK.contains(&format!("fill:#{:06x}", PAPER.dark)));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) fn timeline_figure(timeline: &StepTimeline) -> Figure {
         units::duration(timeline.wall_s),
         units::counted(tracks.len() as u64, "track")
     );
-    Figure::new("step", "One step", described, numbers(timeline), |canvas| {
+    Figure::new("step", "A typical step, track by track", described, numbers(timeline), |canvas| {
         draw(canvas, tracks, timeline.wall_s);
     })
 }
@@ -44,9 +44,8 @@ fn draw(canvas: &mut Canvas, tracks: &[TimelineTrack], wall_s: f64) {
     stages.dedup();
     let mut y = canvas.legend(stages.into_iter().take(24), 0.0) + 4.0;
     let measure = Measure::from_zero(wall_s, Unit::Seconds);
-    for track in tracks {
-        let name = format!("{} {}", kind(track.kind), cut(&shown(&track.name), 40));
-        canvas.text("strong", (0.0, y + 14.0), Anchor::Start, name.trim());
+    for (at, track) in tracks.iter().enumerate() {
+        canvas.text("strong", (0.0, y + 14.0), Anchor::Start, &cut(&name(track, at), 48));
         y = draw_track(canvas, track, y + HEAD, &measure) + 8.0;
     }
     let plot = Area { x: 0.0, y, width: canvas.width, height: 0.0 };
@@ -54,11 +53,14 @@ fn draw(canvas: &mut Canvas, tracks: &[TimelineTrack], wall_s: f64) {
     canvas.height = y + 26.0;
 }
 
-fn kind(kind: TrackKind) -> &'static str {
-    match kind {
-        TrackKind::Thread => "thread",
-        TrackKind::Device | TrackKind::Worker => "",
-        TrackKind::Communication => "communication",
+/// What a track is called; the first one takes the steps.
+fn name(track: &TimelineTrack, at: usize) -> String {
+    let name = shown(&track.name);
+    match (track.kind, at) {
+        (TrackKind::Thread, 0) => "training thread".to_owned(),
+        (TrackKind::Thread, _) => format!("thread {name}"),
+        (TrackKind::Communication, _) => format!("communication {name}"),
+        (TrackKind::Device | TrackKind::Worker, _) => name,
     }
 }
 
@@ -94,10 +96,10 @@ fn tip(span: &TimelineSpan) -> String {
 
 fn numbers(timeline: &StepTimeline) -> Numbers {
     let mut numbers = Numbers::new(["track", "stage", "from", "to", "length"]);
-    for track in &timeline.tracks {
+    for (at, track) in timeline.tracks.iter().enumerate() {
         for span in &track.spans {
             numbers.row([
-                format!("{} {}", kind(track.kind), shown(&track.name)).trim().to_owned(),
+                name(track, at),
                 format!("{}{}", "within: ".repeat(span.depth.min(1) as usize), stage_name(&span.stage)),
                 units::duration(span.start_s),
                 units::duration(span.end_s),

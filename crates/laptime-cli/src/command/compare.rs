@@ -10,6 +10,8 @@ use super::report::refused;
 use crate::Ending;
 use crate::args::{CompareArgs, Compared};
 use crate::failure::Failure;
+use crate::html::{Shell, compare_page};
+use crate::page_file::write_page;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::{compare_markdown, compare_text};
@@ -55,7 +57,10 @@ pub(crate) fn comparison(
 
 /// Shows a comparison, and ends as its condition says.
 fn show(args: &CompareArgs, comparison: &Comparison, screen: &Screen) -> Result<Ending, Failure> {
-    if args.json {
+    if let Some(path) = &args.html {
+        let page = compare_page(comparison, &Shell::ALONE);
+        write_page(&page, path, "could not write the page of the comparison", screen)?;
+    } else if args.json {
         screen.show_json(comparison)?;
     } else if args.md {
         screen.show(compare_markdown(comparison).trim_end());

@@ -11,6 +11,8 @@ use laptime_data::survey::{Survey, Watch};
 use crate::Ending;
 use crate::args::DataArgs;
 use crate::failure::Failure;
+use crate::html::{Shell, data_page};
+use crate::page_file::write_page;
 use crate::screen::Screen;
 use crate::text::dataset_text;
 
@@ -25,7 +27,10 @@ pub(crate) fn run(args: &DataArgs, screen: &Screen) -> Result<Ending, Failure> {
     let progress = Progress::follow(&watch, args.quiet, screen);
     let survey = Survey::of(&args.paths, &args.options(), &watch);
     drop(progress);
-    if args.json {
+    if let Some(path) = &args.html {
+        let asked = format!("could not write the page of {}", survey.source);
+        write_page(&data_page(&survey, &Shell::ALONE), path, &asked, screen)?;
+    } else if args.json {
         screen.show_json(&survey)?;
     } else {
         screen.show(dataset_text(&survey, &screen.style).trim_end());

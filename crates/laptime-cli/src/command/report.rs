@@ -9,14 +9,15 @@ use laptime_store::{
     Catalogue, Collection, CollectionKind, Collections, RunEntry, Selected, StoreError, salvage_rings,
 };
 
-use super::sweep::{self, SweepState};
+use super::sweep::{self, SweepState, show_drawings};
 use crate::Ending;
 use crate::args::{ReportArgs, WhichEpochs};
-use crate::chart::run_charts;
+use crate::chart::{Figure, laps_figure, ledger_figures, run_charts, timeline_figure};
 use crate::every_epoch::{has_folded_epochs, write_with_every_epoch};
 use crate::export::{self, Exported};
 use crate::failure::Failure;
 use crate::one_line::shown_path;
+use crate::page_file::write_picture;
 use crate::screen::Screen;
 use crate::study::Study;
 use crate::text::report_text;
@@ -29,16 +30,11 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
             let (study, report) = read(&entry, args)?;
             export::write(wanted, &path, &Exported { study, report }, screen)
         }
-        (Shown::Run(entry), None) if args.page.html.is_some() => page::write(&entry, args, screen),
+        (Shown::Run(entry), None) if args.form.page.html.is_some() => page::write(&entry, args, screen),
         (Shown::Run(entry), None) => show_run(&entry, args, screen),
         (Shown::Sweep(entry), Some(_)) => Err(Failure::usage(format!("could not export sweep {}", entry.id))
             .because("--export writes runs")
             .hint(format!("laptime report {} --csv", entry.id))),
-        (Shown::Sweep(entry), None) if args.page.html.is_some() => {
-            Err(Failure::usage(format!("could not write a page of sweep {}", entry.id))
-                .because("--html writes runs")
-                .hint(format!("laptime report {} --svg DIR", entry.id)))
-        }
         (Shown::Sweep(entry), None) => {
             sweep::show(&SweepState::read(&entry)?.document(), &entry, &args.form, screen)?;
             Ok(Ending::Done)
@@ -86,7 +82,7 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
     }
     let (study, report) = read(entry, args)?;
     if let Some(folder) = &args.form.svg {
-        draw(&report, folder, screen)?;
+        draw((&study, &report), folder, screen)?;
     }
     if args.form.json && args.epochs == Some(WhichEpochs::All) && has_folded_epochs(&report) {
         let written = write_with_every_epoch(report, &study, std::io::stdout().lock());
@@ -100,15 +96,17 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
     Ok(Ending::Done)
 }
 
-/// Writes what the run measured over time as charts.
-fn draw(report: &Report, folder: &Path, screen: &Screen) -> Result<(), Failure> {
-    let charts = run_charts(report);
-    if charts.is_empty() {
-        return Err(Failure::usage(format!("could not draw charts of run {}", report.run.id))
-            .because("no epoch of it has a loss or an accuracy")
-            .hint("in the script, after each epoch: laptime.measured(\"validation_accuracy\", value)"));
+/// Writes the run's laps as one picture, or every chart of it into a folder.
+fn draw((study, report): (&Study, &Report), path: &Path, screen: &Screen) -> Result<(), Failure> {
+    let laps = laps_figure(report);
+    if path.extension().is_some_and(|ending| ending == "svg") {
+        let asked = format!("could not draw the laps of run {}", report.run.id);
+        let laps = laps.ok_or_else(|| Failure::new(&asked).because("no lap of it began"))?;
+        return write_picture(&laps.svg(), path, &asked, screen);
     }
-    sweep::show_charts(&charts, folder, screen)
+    let figures = laps.into_iter().chain(study.step_timeline().as_ref().map(timeline_figure));
+    let figures: Vec<Figure> = figures.chain(ledger_figures(report)).collect();
+    show_drawings(&figures, &run_charts(report), path, screen)
 }
 
 fn read(entry: &RunEntry, args: &ReportArgs) -> Result<(Study, Report), Failure> {

@@ -20,10 +20,12 @@ use laptime_store::{Collection, CollectionKind, Collections, Selected};
 
 use super::report::refused;
 use crate::Ending;
-use crate::args::{SweepArgs, SweepForm};
-use crate::chart::{NamedChart, sweep_charts, write_charts};
+use crate::args::{PageArgs, SweepArgs, SweepForm};
+use crate::chart::{Figure, NamedChart, sweep_charts, write_charts};
 use crate::failure::Failure;
+use crate::html::{Shell, sweep_page};
 use crate::one_line::shown_path;
+use crate::page_file::write_page;
 use crate::screen::Screen;
 use crate::text::{sweep_csv, sweep_markdown, sweep_text};
 use conduct::{Attempt, World, conduct};
@@ -178,6 +180,10 @@ pub(crate) fn show(
     }
     match form {
         SweepForm { json: true, .. } => screen.show_json(sweep)?,
+        SweepForm { page: PageArgs { html: Some(path) }, .. } => {
+            let asked = format!("could not write the page of sweep {}", sweep.sweep.id);
+            write_page(&sweep_page(sweep, &Shell::ALONE), path, &asked, screen)?;
+        }
         SweepForm { csv: true, .. } => screen.show(sweep_csv(sweep).trim_end()),
         SweepForm { md: true, .. } => screen.show(sweep_markdown(sweep).trim_end()),
         _ => screen.show(sweep_text(sweep, &shown_path(&entry.path), &screen.style).trim_end()),
@@ -186,11 +192,21 @@ pub(crate) fn show(
 }
 
 /// Writes charts into a folder and says how many there are.
-pub(super) fn show_charts(charts: &[NamedChart], folder: &Path, screen: &Screen) -> Result<(), Failure> {
-    write_charts(charts, folder).map_err(|error| {
+fn show_charts(charts: &[NamedChart], folder: &Path, screen: &Screen) -> Result<(), Failure> {
+    show_drawings(&[], charts, folder, screen)
+}
+
+/// As [`show_charts`], with figures of stages before them.
+pub(super) fn show_drawings(
+    figures: &[Figure],
+    charts: &[NamedChart],
+    folder: &Path,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    write_charts(figures, charts, folder).map_err(|error| {
         Failure::new(format!("could not write charts into {}", folder.display())).caused_by(&error)
     })?;
-    let count = laptime_core::units::counted(charts.len() as u64, "chart");
+    let count = laptime_core::units::counted((figures.len() + charts.len()) as u64, "chart");
     screen.note(&format!("{count} in {}", shown_path(folder)));
     Ok(())
 }

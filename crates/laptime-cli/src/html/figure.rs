@@ -4,8 +4,13 @@ use super::table::Table;
 use crate::chart::{Figure, Numbers};
 use crate::markup::escaped;
 
+/// Figures one below the other.
+pub(super) fn figures(all: impl IntoIterator<Item = Figure>) -> String {
+    all.into_iter().map(|one| figure(&one)).collect()
+}
+
 /// The figure with the table behind it.
-pub(super) fn figure(figure: &Figure) -> String {
+fn figure(figure: &Figure) -> String {
     let (id, title, described) = (&figure.id, escaped(&figure.title), escaped(&figure.described));
     format!(
         "<figure id=\"figure-{id}\"><h3>{title}</h3>\n{}<figcaption>{described}</figcaption>\n{}</figure>\n",

@@ -4,18 +4,19 @@ use laptime_analyse::advise::{Advice, Item, Speedup};
 use laptime_analyse::{Finding, LayerSummary, Report, StepTimes, Warning};
 use laptime_core::{Status, Trouble, command_line, units};
 
-use super::figure::figure;
+use super::figure::figures;
 use super::page::{Shell, page};
-use super::section::{Section, sections};
+use super::section::{Section, described_list, sections};
 use super::table::Table;
+use super::tiles::tiles;
 use crate::chart::{
     Figure, bytes_figure, fan_figure, flame_figures, laps_figure, ledger_figures, ranks_figure, run_charts,
-    spread_figure, timeline_figure, trend_figure,
+    spread_figure, timeline_figure, tracks_figure, trend_figure,
 };
-use crate::markup::{escaped, isolated, name};
+use crate::markup::{isolated, name};
 use crate::one_line::shown;
 use crate::run_story::RunStory;
-use crate::text::{facts, laps_done, warning_text};
+use crate::text::{facts, warning_text};
 
 /// Fits that have charts of their own.
 const MOST_FITS: usize = 4;
@@ -31,7 +32,7 @@ pub(crate) fn run_page(story: &RunStory, shell: &Shell<'_>) -> String {
         Section::new("laps", "Laps", figures(laps_figure(report))),
         Section::new("step", "One step", figures(story.timeline.as_ref().map(timeline_figure))),
         Section::new("steps", "Steps", steps(story)),
-        Section::new("ledger", "Where the time went", figures(ledger_figures(report))),
+        Section::new("ledger", "Where the time went", ledgers(report)),
         Section::new("ranks", "Ranks", figures(ranks_figure(report))),
         Section::new("forecast", "Forecast", figures(fan_figure(report))),
         Section::new("learning", "Learning", learning(report)),
@@ -41,22 +42,20 @@ pub(crate) fn run_page(story: &RunStory, shell: &Shell<'_>) -> String {
         Section::new("facts", "Numbers", known_facts(report)),
         Section::new("environment", "Environment", environment(report)),
     ];
-    page(&report.run.name, &format!("{}{}", title(report), sections(all)), shell)
+    page(&report.run.name, &format!("{}{}{}", title(report), tiles(report), sections(all)), shell)
 }
 
 fn title(report: &Report) -> String {
     let run = &report.run;
     let status = status_word(run.status);
-    let done = format!("{} · {}", laps_done(report), units::duration(report.wall_s));
     let command = name(&command_line::join(&run.command));
     let message = run.message.as_deref().filter(|_| run.status != Status::Finished);
     let message = message.map(|text| format!("<p class=\"bad\">{}</p>\n", name(text))).unwrap_or_default();
     format!(
         "<header class=\"title\"><h1>{}</h1> <p class=\"status {status}\">{status}</p>\
-         <p class=\"done\">{}</p>\n<p class=\"command\"><code>{command}</code></p>\n\
+         \n<p class=\"command\"><code>{command}</code></p>\n\
          <p class=\"when\">{} · run {}</p>\n{message}</header>\n",
         isolated(&run.name),
-        escaped(&done),
         name(&run.started),
         name(&run.id)
     )
@@ -98,9 +97,8 @@ fn advised(item: &Item) -> String {
     let Speedup { low, high, typical } = item.speedup;
     let expected = if typical { "usually" } else { "expected" };
     format!(
-        "<article class=\"advice\"><h3>{}. {}</h3><p class=\"gain\">{expected} {}–{} × as fast</p>\
+        "<article class=\"advice\"><h3>{}</h3><p class=\"gain\">{expected} {}–{} × as fast</p>\
          <p>{}</p><p>{}</p><p><code>{}</code></p></article>\n",
-        item.number,
         name(&item.title),
         units::three_digits(low),
         units::three_digits(high),
@@ -108,10 +106,6 @@ fn advised(item: &Item) -> String {
         name(&item.change),
         name(&item.prove_command)
     )
-}
-
-fn figures(all: impl IntoIterator<Item = Figure>) -> String {
-    all.into_iter().map(|one| figure(&one)).collect()
 }
 
 /// The distribution and the trend of the steps of each fit, as many as can be looked at.
@@ -128,6 +122,10 @@ fn steps(story: &RunStory) -> String {
         format!("{}{}", heading.unwrap_or_default(), figures(both))
     };
     story.step_times.iter().take(MOST_FITS).map(of_fit).collect()
+}
+
+fn ledgers(report: &Report) -> String {
+    figures(ledger_figures(report).into_iter().chain(tracks_figure(report)))
 }
 
 fn learning(report: &Report) -> String {
@@ -166,11 +164,7 @@ fn layers(report: &Report) -> String {
 }
 
 fn known_facts(report: &Report) -> String {
-    let rows = facts(report).into_iter().map(|(label, fact)| {
-        let lines: Vec<String> = fact.lines().map(isolated).collect();
-        format!("<dt>{label}</dt><dd>{}</dd>\n", lines.join("<br>"))
-    });
-    format!("<dl>{}</dl>\n", rows.collect::<String>())
+    described_list(facts(report))
 }
 
 /// What it ran on and with.
@@ -215,8 +209,5 @@ fn environment(report: &Report) -> String {
             fit.choices.iter().map(|(name, value)| format!("{name}={value}")).collect();
         rows.push(("settings", choices.join("  ")));
     }
-    let rows = rows.into_iter().filter(|(_, value)| !value.trim().is_empty());
-    let rows: String =
-        rows.map(|(label, value)| format!("<dt>{label}</dt><dd>{}</dd>\n", isolated(&value))).collect();
-    format!("<dl>{rows}</dl>\n")
+    described_list(rows.into_iter().filter(|(_, value)| !value.trim().is_empty()))
 }

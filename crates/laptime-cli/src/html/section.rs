@@ -1,5 +1,7 @@
 //! Sections of a page: a heading that can be linked to, and what stands below it.
 
+use crate::markup::{isolated, name};
+
 /// One section.
 pub(super) struct Section {
     /// Where links within the page go.
@@ -32,4 +34,32 @@ pub(super) fn sections(all: Vec<Section>) -> String {
         .collect();
     let content: String = all.iter().map(Section::drawn).collect();
     format!("<nav class=\"contents\" aria-label=\"On this page\"><ul>{links}</ul></nav>\n{content}")
+}
+
+/// What is known, by what it is about; text from outside.
+pub(super) fn described_list<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let rows = facts.into_iter().map(|(label, fact)| {
+        let lines: Vec<String> = fact.lines().map(isolated).collect();
+        format!("<dt>{label}</dt><dd>{}</dd>\n", lines.join("<br>"))
+    });
+    format!("<dl>{}</dl>\n", rows.collect::<String>())
+}
+
+/// The head of a page: what it is about, how it stands, and a line below.
+pub(super) fn head(heading: &str, status: &str, below: &str) -> String {
+    let status =
+        if status.is_empty() { String::new() } else { format!("<p class=\"status\">{}</p>", name(status)) };
+    format!(
+        "<header class=\"title\"><h1>{}</h1> {status}\n<p class=\"command\">{}</p></header>\n",
+        isolated(heading),
+        name(below)
+    )
+}
+
+/// Sentences, the first of which is the one to read.
+pub(super) fn told(sentences: &[String]) -> String {
+    let told = sentences.iter().enumerate().map(|(at, sentence)| {
+        format!("<p class=\"{}\">{}</p>\n", if at == 0 { "verdict" } else { "also" }, name(sentence))
+    });
+    told.collect()
 }

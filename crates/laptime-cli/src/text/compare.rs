@@ -51,6 +51,24 @@ pub(crate) fn compare_text(comparison: &Comparison, style: &Style) -> String {
     sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
+/// The comparison in sentences: the answer, the condition, how it was measured, what changed, whether it is the same
+/// training.
+pub(crate) fn compare_sentences(comparison: &Comparison) -> Vec<String> {
+    let plain = Style { width: usize::MAX, color: false, unicode: true };
+    let answer = sentence(comparison).0;
+    let gate = gate_text(comparison).map(|(text, _)| text);
+    let measured = [in_turns(comparison, &plain), reference(comparison, &plain)].concat();
+    let measured = measured.lines().map(|line| line.trim().to_owned());
+    let rest = [Some(changed(comparison)), training(comparison)];
+    let stages = stages_named(comparison);
+    std::iter::once(answer)
+        .chain(gate)
+        .chain(stages)
+        .chain(measured)
+        .chain(rest.into_iter().flatten())
+        .collect()
+}
+
 pub(super) fn name(side: &SideSummary) -> String {
     shortened(&shown(&side.name), NAME)
 }

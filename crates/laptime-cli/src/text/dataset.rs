@@ -22,6 +22,19 @@ pub(crate) fn dataset_text(survey: &Survey, style: &Style) -> String {
         text += &line("no files in it", style, Emphasis::Plain);
         return text + &troubles(survey, style);
     }
+    text.push('\n');
+    for (label, fact) in dataset_facts(survey) {
+        text.push_str(&labelled(label, &fact, style));
+    }
+    if survey.parts.len() > 1 {
+        text = format!("{text}\n{}", parts(survey, style));
+    }
+    text += &troubles(survey, style);
+    format!("{text}\n{}", next(survey, style))
+}
+
+/// All that is known of a dataset, by what it is about.
+pub(crate) fn dataset_facts(survey: &Survey) -> Vec<(&'static str, String)> {
     let facts = [
         ("samples", Some(samples(survey))),
         ("size", Some(size(survey))),
@@ -32,15 +45,7 @@ pub(crate) fn dataset_text(survey: &Survey, style: &Style) -> String {
         ("at least", at_least(survey)),
         ("all epochs", all_epochs(survey)),
     ];
-    text.push('\n');
-    for (label, fact) in facts {
-        text.extend(fact.map(|fact| labelled(label, &fact, style)));
-    }
-    if survey.parts.len() > 1 {
-        text = format!("{text}\n{}", parts(survey, style));
-    }
-    text += &troubles(survey, style);
-    format!("{text}\n{}", next(survey, style))
+    facts.into_iter().filter_map(|(label, fact)| Some((label, fact?))).collect()
 }
 
 fn heading(survey: &Survey, style: &Style) -> String {

@@ -54,9 +54,9 @@ use laptime_core::units;
 
 pub(crate) use crate::one_line::shown;
 pub(crate) use advice::{advice_text, ceiling_text, machine_advice_text, proof_text};
-pub(crate) use compare::compare_text;
+pub(crate) use compare::{compare_sentences, compare_text};
 pub(crate) use compare_markdown::compare_markdown;
-pub(crate) use dataset::dataset_text;
+pub(crate) use dataset::{dataset_facts, dataset_text};
 pub(crate) use facts::facts;
 pub(crate) use forecast::prediction_text;
 pub(crate) use grades::grades_text;

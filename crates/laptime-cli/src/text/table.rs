@@ -111,6 +111,16 @@ impl Table {
         self.rows.push(Row::Rule);
     }
 
+    /// The heads and the cells as plain text, for a presenter that lays them out itself.
+    pub(crate) fn texts(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let heads = self.columns.iter().map(|column| column.title.clone()).collect();
+        let cells = |row: &Row| match row {
+            Row::Cells(cells) => Some(cells.iter().map(|cell| cell.text.clone()).collect()),
+            Row::Line(..) | Row::Rule => None,
+        };
+        (heads, self.rows.iter().filter_map(cells).collect())
+    }
+
     /// The letters a line of the whole table takes.
     pub(crate) fn width(&self) -> usize {
         let all: Vec<usize> = (0..self.columns.len()).collect();

@@ -14,7 +14,7 @@ use crate::study::Study;
 
 /// Writes the page of a run.
 pub(super) fn write(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure> {
-    let Some(path) = &args.page.html else { return Ok(Ending::Done) };
+    let Some(path) = &args.form.page.html else { return Ok(Ending::Done) };
     let story = Study::open(&entry.path).and_then(|study| {
         let mut study = study.with_lap(args.lap.lap);
         RunStory::read(&mut study)
