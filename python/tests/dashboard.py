@@ -46,6 +46,9 @@ def record(folder: Path) -> None:
         _copy(run, folder)
     for number, name in enumerate(HOSTILE.values()):
         _copy(FIXTURES / "pytorch", folder, name=name, id=f"20261117T00000{number}Z-0000000{number}")
+    training = [*LAPTIME, "train", "linear", "--samples", "2000", "--batch", "{batch}"]
+    sweep = ["sweep", "--dir", str(folder), "-p", "batch=32,128", "--repeats", "1", "--quiet"]
+    subprocess.run([*LAPTIME, *sweep, "--", *training], check=True, capture_output=True)
 
 
 def _copy(run: Path, folder: Path, **changes: str) -> None:

@@ -93,13 +93,18 @@
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     const [old, main] = [document.getElementById("content"), fresh.getElementById("content")];
-    if (!main || old.innerHTML === main.innerHTML || old.contains(document.activeElement)) return;
+    const chart = document.activeElement?.matches("svg.lt");
+    if (!main || old.innerHTML === main.innerHTML || chart) return;
+    // Whoever goes through the page by keyboard stays at the same link.
+    const stops = () => [...old.querySelectorAll("a, button, summary, [tabindex]")];
+    const stop = stops().indexOf(document.activeElement);
     const open = [...old.querySelectorAll("details[open]")].map((one) => one.id);
     for (const id of open) fresh.getElementById(id)?.setAttribute("open", "");
     old.replaceChildren(...main.childNodes);
     document.title = fresh.title;
     document.body.dataset.refresh = fresh.body.dataset.refresh || "";
     prepare();
+    if (stop >= 0) stops()[stop]?.focus({ preventScroll: true });
   };
   const again = () => {
     const wait = Number(document.body.dataset.refresh);
