@@ -59,12 +59,22 @@ $(PYTHON_STAMP): $(PYTHON_NEEDS)
 	$(VENV)/bin/pip install --quiet --requirement $(PYTHON_NEEDS)
 	touch $@
 
-# TensorBoard's page is looked at in a real browser: Debian's, where it may be installed, else that test is skipped.
+# Pages are looked at in a real browser: Debian's, where it may be installed, else those tests are skipped.
+# axe-core says what in them is hard to use for some.
+AXE := $(HOME)/.cache/laptime/axe-core-4.10.3
+AXE_SHA256 := 0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292
+
 browser:
+	@test -e $(AXE)/axe.min.js || \
+	{ mkdir -p $(AXE) && \
+	  curl --silent --fail --location --output $(AXE)/axe.tgz https://registry.npmjs.org/axe-core/-/axe-core-4.10.3.tgz && \
+	  echo "$(AXE_SHA256)  $(AXE)/axe.tgz" | sha256sum --check --status && \
+	  tar --extract --gzip --file $(AXE)/axe.tgz --directory $(AXE) --strip-components=1 package/axe.min.js; } || \
+	echo "no axe-core here: what it would find is not tested"
 	@command -v chromium >/dev/null || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 	  { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1; } || \
-	echo "no Chromium here: the test of TensorBoard's page is skipped"
+	echo "no Chromium here: the tests of pages are skipped"
 
 # Prometheus' own check of metrics, from Debian's package, where it may be installed.
 promtool:

@@ -41,17 +41,17 @@ for epoch in laptime.epochs(10_000):
 
 
 def record(folder: Path) -> None:
-    """Copies the recorded runs: finished, failed and killed ones, and some with hostile names."""
+    """Copies the recorded runs, finished, failed and killed, some with hostile names, and makes a sweep."""
     for run in FIXTURES.iterdir():
-        _copy(run, folder)
+        copy(run, folder)
     for number, name in enumerate(HOSTILE.values()):
-        _copy(FIXTURES / "pytorch", folder, name=name, id=f"20261117T00000{number}Z-0000000{number}")
-    training = [*LAPTIME, "train", "linear", "--samples", "2000", "--batch", "{batch}"]
+        copy(FIXTURES / "pytorch", folder, name=name, id=f"20261117T00000{number}Z-0000000{number}")
+    training = [*LAPTIME, "train", "linear", "--rows", "2000", "--batch", "{batch}"]
     sweep = ["sweep", "--dir", str(folder), "-p", "batch=32,128", "--repeats", "1", "--quiet"]
     subprocess.run([*LAPTIME, *sweep, "--", *training], check=True, capture_output=True)
 
 
-def _copy(run: Path, folder: Path, **changes: str) -> None:
+def copy(run: Path, folder: Path, **changes: str) -> None:
     description = json.loads((run / "run.json").read_text()) | changes
     to = folder / description["id"]
     shutil.copytree(run, to)

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 import chromium
 import dashboard
+import pytest
 
 pytestmark = pytest.mark.skipif(chromium.CHROMIUM is None, reason="Chromium is not installed")
 
@@ -52,7 +51,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
         assert page.evaluate("location.href") == address.split("?")[0]
         yield Shown(browser, address, training)
         # Pages that are not there are asked for on purpose.
-        troubles = [one for one in browser.troubles if one.get("entry", {}).get("source") != "network"]
+        troubles = [
+            one for one in browser.troubles if one.get("entry", {}).get("source") != "network"
+        ]
         assert troubles == [], "no exception, and nothing that the policy forbids"
 
 
@@ -157,7 +158,7 @@ def test_a_sweep_has_a_page_and_metrics_are_for_programs(shown: Shown) -> None:
     )
     with urllib.request.urlopen(asked) as answer:
         metrics = answer.read().decode()
-    assert 'laptime_wall_seconds{' in metrics
+    assert "laptime_wall_seconds{" in metrics
     assert 'name="growing"' in metrics
 
 
@@ -172,6 +173,16 @@ def test_the_page_of_a_run_keeps_up_and_says_when_it_ends(shown: Shown) -> None:
     shown.training.wait()
     page.wait("document.body.innerText.includes('killed')")
     assert page.evaluate("window.same")
+
+
+def test_a_page_says_when_the_server_has_ended(tmp_path: Path) -> None:
+    dashboard.copy(dashboard.FIXTURES / "pytorch", tmp_path)
+    with chromium.Browser() as browser:
+        with dashboard.served(tmp_path) as address:
+            page = browser.open(address)
+            page.wait("!document.querySelector('.status.reading')")
+        page.wait("document.body.innerText.includes('does not answer')")
+        assert "pytorch" in page.text()
 
 
 def test_who_has_no_token_sees_what_to_do(shown: Shown) -> None:
