@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = Path.home() / ".cache/laptime/axe-core-4.10.3/axe.min.js"
@@ -32,14 +32,14 @@ KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowRig
 class Browser:
     """A browser with a profile of its own; pages are tabs of it."""
 
-    def __enter__(self) -> Browser:
+    def __enter__(self) -> Self:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         hears, self._say = os.pipe()
         self._hear, says = os.pipe()
         command = [str(CHROMIUM), *PLAIN, f"--user-data-dir={self._profile.name}", "about:blank"]
-
-        # It reads from 3 and writes to 4.
-        shell = ["sh", "-c", f'exec "$@" 3<&{hears} 4>&{says}', "sh", *command]
+        # It reads from 3 and writes to 4, which may be in use here.
+        places = f"10<&{hears} 11>&{says} 3<&10 4>&11"
+        shell = ["bash", "-c", f'exec "$@" {places}', "bash", *command]
         self._process = subprocess.Popen(
             shell, pass_fds=(hears, says), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -56,7 +56,9 @@ class Browser:
         os.close(self._hear)
         self._profile.cleanup()
 
-    def open(self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> Page:
+    def open(
+        self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False
+    ) -> Page:
         """A tab with this page, once it is loaded."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -185,4 +187,6 @@ class Page:
             "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
         )
         serious = [one for one in found if one["impact"] in ("serious", "critical")]
-        return [f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in serious]
+        return [
+            f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in serious
+        ]

@@ -85,25 +85,45 @@
   document.addEventListener("focusout", () => say(null));
   prepare();
 
+  // Numbers that are no longer renewed must not look as if they were.
+  const answered = (is) => {
+    const line = document.getElementById("lost");
+    if (is) line?.remove();
+    if (is || line) return;
+    const fresh = document.createElement("p");
+    fresh.id = "lost";
+    fresh.setAttribute("role", "alert");
+    const now = new Date().toLocaleTimeString();
+    fresh.textContent = `laptime serve does not answer: this page is as it was at ${now}. Start it again and open its new address.`;
+    document.getElementById("content").before(fresh);
+  };
+  document.addEventListener("answered", (event) => answered(event.detail));
+
   // A page of a run that goes on is fetched again; what was opened stays open.
   const seconds = Number(document.body.dataset.refresh);
   const renew = async () => {
     if (document.hidden) return;
     const answer = await fetch(location.href, { cache: "no-store" });
-    if (!answer.ok) return;
+    if (!answer.ok) throw new Error(answer.statusText);
+    answered(true);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     const [old, main] = [document.getElementById("content"), fresh.getElementById("content")];
-    if (!main || old.innerHTML === main.innerHTML || old.contains(document.activeElement)) return;
+    const chart = document.activeElement?.matches("svg.lt");
+    if (!main || old.innerHTML === main.innerHTML || chart) return;
+    // Whoever goes through the page by keyboard stays at the same link.
+    const stops = () => [...old.querySelectorAll("a, button, summary, [tabindex]")];
+    const stop = stops().indexOf(document.activeElement);
     const open = [...old.querySelectorAll("details[open]")].map((one) => one.id);
     for (const id of open) fresh.getElementById(id)?.setAttribute("open", "");
     old.replaceChildren(...main.childNodes);
     document.title = fresh.title;
     document.body.dataset.refresh = fresh.body.dataset.refresh || "";
     prepare();
+    if (stop >= 0) stops()[stop]?.focus({ preventScroll: true });
   };
   const again = () => {
     const wait = Number(document.body.dataset.refresh);
-    if (wait > 0) setTimeout(() => renew().catch(() => {}).finally(again), wait * 1000);
+    if (wait > 0) setTimeout(() => renew().catch(() => answered(false)).finally(again), wait * 1000);
   };
   if (seconds > 0) again();
 })();

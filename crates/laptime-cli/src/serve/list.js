@@ -37,14 +37,16 @@
   const renew = async () => {
     const number = ++asked;
     const answer = await fetch(address(), { cache: "no-store" });
-    if (!answer.ok || number !== asked) return;
+    if (!answer.ok) throw new Error(answer.statusText);
+    said(true);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (number !== asked) return;
     if (!form && page.getElementById("filter")) location.reload();
     show(page.getElementById("list"));
     showTicked();
   };
-  const quietly = () => renew().catch(() => {}); // The server may have ended: what is shown stays.
+  const said = (answered) => document.dispatchEvent(new CustomEvent("answered", { detail: answered }));
+  const quietly = () => renew().catch(() => said(false)); // What is shown stays.
 
   let typing;
   form?.addEventListener("input", () => {

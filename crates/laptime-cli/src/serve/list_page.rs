@@ -72,7 +72,7 @@ impl List<'_> {
              <table class=\"runs\"><caption class=\"unseen\">Runs</caption><thead><tr>\
              <th scope=\"col\"><span class=\"unseen\">compare</span></th><th scope=\"col\">run</th>\
              <th scope=\"col\">status</th><th scope=\"col\" class=\"wide\">started UTC</th>\
-             <th scope=\"col\" class=\"number\">wall</th><th scope=\"col\" class=\"number wide\">epochs</th>\
+             <th scope=\"col\" class=\"number mid\">wall</th><th scope=\"col\" class=\"number wide\">epochs</th>\
              <th scope=\"col\">time of an epoch</th><th scope=\"col\" class=\"wide\">result</th>\
              <th scope=\"col\" class=\"number wide\">disk</th></tr></thead><tbody>\n{rows}</tbody></table>\n\
              </form>\n",
@@ -141,7 +141,7 @@ fn row(run: &Shelved) -> String {
         return format!("{head}<td colspan=\"5\" class=\"why\">{}{hint}</td></tr>\n", name(because));
     }
     format!(
-        "{head}<td class=\"number\">{}</td><td class=\"number wide\">{}</td><td>{}</td>\
+        "{head}<td class=\"number mid\">{}</td><td class=\"number wide\">{}</td><td>{}</td>\
          <td class=\"wide\">{}</td><td class=\"number wide\">{}</td></tr>\n",
         units::or_unknown(row.wall_s, units::duration),
         name(&laps_text(row)),

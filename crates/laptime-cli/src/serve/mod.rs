@@ -12,7 +12,7 @@ mod filter;
 mod list_page;
 mod listener;
 mod opened;
-mod plain_page;
+mod problem;
 mod query;
 mod refusal;
 mod request;

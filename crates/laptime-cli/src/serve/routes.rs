@@ -11,6 +11,8 @@ pub(super) enum Route {
     Sweep,
     /// Two runs: `?run=ID&run=ID`.
     Compare,
+    /// What runs and the newest come to, for Prometheus.
+    Metrics,
     Style,
     Script,
     /// What only the list does in the browser.
@@ -19,11 +21,12 @@ pub(super) enum Route {
 }
 
 /// Every path there is.
-pub(super) const ROUTES: [(&str, Route); 8] = [
+pub(super) const ROUTES: [(&str, Route); 9] = [
     ("/", Route::List),
     ("/run", Route::Run),
     ("/sweep", Route::Sweep),
     ("/compare", Route::Compare),
+    ("/metrics", Route::Metrics),
     ("/style.css", Route::Style),
     ("/script.js", Route::Script),
     ("/list.js", Route::ListScript),

@@ -1,5 +1,6 @@
 //! The site: from a request to its answer.
 
+use laptime_analyse::Report;
 use laptime_analyse::compare::Asked;
 use laptime_analyse::sweep::{Sweep, SweepStatus};
 use laptime_core::Status;
@@ -9,23 +10,28 @@ use super::door::{Door, Shown};
 use super::filter::Filter;
 use super::list_page::List;
 use super::opened::Opened;
-use super::plain_page::{problem_content, text_content};
+use super::problem::problem_content;
 use super::query::Query;
 use super::refusal::Refusal;
 use super::request::Request;
 use super::response::Response;
 use super::routes::Route;
 use super::shelf::Shelf;
+use super::shelved::Shelved;
 use crate::command::compare::comparison;
 use crate::command::sweep::SweepState;
+use crate::export::prometheus_text;
 use crate::failure::Failure;
-use crate::html::{Assets, SCRIPT, Shell, page, run_page, style};
+use crate::html::{Assets, SCRIPT, Shell, compare_page, page, run_page, style, sweep_page};
 use crate::one_line::shown_path;
-use crate::text::{Style, compare_text, sweep_text};
 
 const LIST_STYLE: &str = include_str!("list.css");
 const LIST_SCRIPT: &str = include_str!("list.js");
 const ICON: &str = include_str!("icon.svg");
+
+/// Runs whose pages and whose metrics are kept open.
+const PAGES: usize = 4;
+const MEASURED: usize = 32;
 
 /// How often a page that follows a run asks for it, seconds.
 const REFRESH_S: u32 = 2;
@@ -39,7 +45,8 @@ pub(super) struct Site {
     catalogue: Catalogue,
     sweeps: Collections,
     shelf: Shelf,
-    opened: Opened,
+    pages: Opened,
+    metrics: Opened,
     folder: String,
 }
 
@@ -48,14 +55,9 @@ impl Site {
     pub(super) fn new(catalogue: Catalogue, door: Door) -> Self {
         let folder = shown_path(catalogue.root());
         let sweeps = Collections::at(catalogue.root(), CollectionKind::Sweep);
-        Self {
-            door,
-            sweeps,
-            shelf: Shelf::of(catalogue.clone()),
-            catalogue,
-            opened: Opened::default(),
-            folder,
-        }
+        let shelf = Shelf::of(catalogue.clone());
+        let (pages, metrics) = (Opened::of_at_most(PAGES), Opened::of_at_most(MEASURED));
+        Self { door, catalogue, sweeps, shelf, pages, metrics, folder }
     }
 
     /// The answer to a request.
@@ -83,6 +85,7 @@ impl Site {
                 let ids: Vec<&str> = query.all("run").collect();
                 self.compare(&ids).unwrap_or_else(|failure| no_page(&failure))
             }
+            Route::Metrics => self.metrics(),
             Route::Style => Response::found("text/css; charset=utf-8", style() + LIST_STYLE),
             Route::Script => Response::found("text/javascript; charset=utf-8", SCRIPT),
             Route::ListScript => Response::found("text/javascript; charset=utf-8", LIST_SCRIPT),
@@ -95,18 +98,29 @@ impl Site {
         let mut sweeps = self.sweeps.list().unwrap_or_default();
         sweeps.reverse();
         let read = |entry: &Collection| {
-            read_sweep(entry).map_err(|failure| (entry.id.clone(), failure.because.join(": ")))
+            let sweep = SweepState::read(entry).map(|state| state.so_far());
+            sweep.map_err(|failure| (entry.id.clone(), failure.because.join(": ")))
         };
         let sweeps: Vec<Result<Sweep, _>> = sweeps.iter().map(read).collect();
         let list = List { folder: &self.folder, listing: &listing, filter: &filter, sweeps: &sweeps };
         Response::page(page("Runs", &list.content(), &shell(None)))
     }
 
+    /// The runs that go on, and the newest: what a scraper wants to see change.
+    fn metrics(&self) -> Response {
+        let runs = self.shelf.listing().runs;
+        let goes_on = |run: &Shelved| run.status() == "running";
+        let wanted = runs.iter().enumerate().filter(|(at, run)| *at == 0 || goes_on(run));
+        let wanted = wanted.map(|(_, run)| &run.entry).take(MEASURED);
+        let reports: Vec<Report> = wanted.filter_map(|entry| self.metrics.report(entry)).collect();
+        Response::found("text/plain; version=0.0.4; charset=utf-8", prometheus_text(&reports))
+    }
+
     fn run(&self, id: &str) -> Result<Response, Failure> {
         let entry = self.entry(id)?;
         let not_shown = || Failure::new(format!("Run {id} cannot be shown"));
         let story = self
-            .opened
+            .pages
             .story(&entry)
             .map_err(|error| Failure { hint: error.hint(), ..not_shown().caused_by(&error) })?;
         let refresh_s = (story.report.run.status == Status::Running).then_some(REFRESH_S);
@@ -116,10 +130,9 @@ impl Site {
     fn sweep(&self, id: &str) -> Result<Response, Failure> {
         let all = self.sweeps.list().unwrap_or_default();
         let entry = all.iter().find(|entry| entry.id == id).ok_or_else(|| unknown("sweep"))?;
-        let sweep = read_sweep(entry)?;
-        let text = sweep_text(&sweep, &shown_path(&entry.path), &Style::default());
+        let sweep = SweepState::read(entry)?.document();
         let refresh_s = (sweep.sweep.status == SweepStatus::Running).then_some(REFRESH_S);
-        Ok(Response::page(page("Sweep", &text_content("Sweep", &text), &shell(refresh_s))))
+        Ok(Response::page(sweep_page(&sweep, &shell(refresh_s))))
     }
 
     fn compare(&self, ids: &[&str]) -> Result<Response, Failure> {
@@ -138,8 +151,7 @@ impl Site {
         let (old_name, new_name) = (old.meta.name.clone(), new.meta.name.clone());
         let (old, new) = ((old_name.as_str(), &[old][..]), (new_name.as_str(), &[new][..]));
         let comparison = comparison(&self.catalogue, old, new, &Asked::default())?;
-        let text = compare_text(&comparison, &Style::default());
-        Ok(Response::page(page("Comparison", &text_content("Comparison", &text), &shell(None))))
+        Ok(Response::page(compare_page(&comparison, &shell(None))))
     }
 
     /// The run with this id, letter by letter, among those of the folder.
@@ -150,10 +162,6 @@ impl Site {
         let all = self.catalogue.list().map_err(|error| unknown("run").caused_by(&error))?;
         all.into_iter().find(|entry| entry.meta.id == id).ok_or_else(|| unknown("run"))
     }
-}
-
-fn read_sweep(entry: &Collection) -> Result<Sweep, Failure> {
-    SweepState::read(entry).map(|state| state.document())
 }
 
 fn unknown(what: &str) -> Failure {

@@ -111,7 +111,7 @@ impl SweepState {
     }
 
     /// The points as they stand, for a table that is drawn often.
-    pub(super) fn so_far(&self) -> Sweep {
+    pub(crate) fn so_far(&self) -> Sweep {
         Sweep::so_far(&self.plan, &self.repeats, self.facts())
     }
 

@@ -1,16 +1,7 @@
-//! Pages of text: what the terminal shows, and what could not be shown.
+//! What stands on the page of something that could not be shown.
 
 use crate::failure::Failure;
-use crate::markup::{escaped, name};
-
-/// Text as the terminal has it.
-pub(super) fn text_content(title: &str, text: &str) -> String {
-    format!(
-        "<header class=\"title\"><h1>{title}</h1></header>\n\
-         <pre class=\"text\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">{}</pre>\n",
-        escaped(text.trim_end())
-    )
-}
+use crate::markup::name;
 
 /// What was asked for, why it is not there, and what to do.
 pub(super) fn problem_content(failure: &Failure) -> String {
