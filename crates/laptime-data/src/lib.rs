@@ -1,7 +1,9 @@
 //! Datasets where they lie: [`source`] is the places, [`survey`] finds out what one amounts to, by reading as little of it as possible;
 //! [`pack`](mod@pack) reads all of one, for a pack.
 
+pub mod link;
 pub mod pack;
+pub mod remote;
 pub mod source;
 pub mod survey;
 
