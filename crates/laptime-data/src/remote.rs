@@ -5,12 +5,17 @@
 
 mod address;
 mod dial;
+mod ftp;
 mod http;
 mod limits;
 mod line;
 mod netrc;
+mod place;
 mod pool;
 mod private;
+mod s3;
+mod sftp;
+mod spoken;
 mod tls;
 mod wire;
 
@@ -20,9 +25,13 @@ use std::time::Duration;
 use crate::source::{Object, SourceError};
 
 pub use address::{Address, Scheme};
+pub use ftp::Ftp;
 pub use http::Http;
 pub use limits::Limits;
+pub use place::Place;
 pub use pool::Remote;
+pub use s3::S3;
+pub use sftp::Sftp;
 
 /// How long the parts of opening a session took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

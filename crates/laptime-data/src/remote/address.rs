@@ -14,10 +14,27 @@ pub enum Scheme {
     Http,
     /// `https`.
     Https,
+    /// `ftp`.
+    Ftp,
+    /// `ftps`: encrypted from the first byte on.
+    Ftps,
+    /// `ftpes`: encrypted once the server was asked to.
+    Ftpes,
+    /// `sftp`.
+    Sftp,
+    /// `s3`: the host is a bucket.
+    S3,
 }
 
 impl Scheme {
-    const ALL: [Self; 2] = [Self::Http, Self::Https];
+    const ALL: [Self; 7] =
+        [Self::Http, Self::Https, Self::Ftp, Self::Ftps, Self::Ftpes, Self::Sftp, Self::S3];
+
+    /// The one of that name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(name))
+    }
 
     /// As in a URL.
     #[must_use]
@@ -25,6 +42,11 @@ impl Scheme {
         match self {
             Self::Http => "http",
             Self::Https => "https",
+            Self::Ftp => "ftp",
+            Self::Ftps => "ftps",
+            Self::Ftpes => "ftpes",
+            Self::Sftp => "sftp",
+            Self::S3 => "s3",
         }
     }
 
@@ -33,14 +55,17 @@ impl Scheme {
     pub fn port(self) -> u16 {
         match self {
             Self::Http => 80,
-            Self::Https => 443,
+            Self::Https | Self::S3 => 443,
+            Self::Ftp | Self::Ftpes => 21,
+            Self::Ftps => 990,
+            Self::Sftp => 22,
         }
     }
 
     /// Whether the connection begins with encryption.
     #[must_use]
     pub fn is_encrypted(self) -> bool {
-        matches!(self, Self::Https)
+        matches!(self, Self::Https | Self::Ftps | Self::S3)
     }
 }
 
@@ -74,8 +99,7 @@ impl Address {
             return Err(bad("a URL has no spaces and at most 8192 letters"));
         }
         let (scheme, rest) = url.split_once("://").ok_or(bad("a URL has `://`"))?;
-        let scheme = Scheme::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(scheme));
-        let scheme = scheme.ok_or(bad("laptime does not speak this protocol"))?;
+        let scheme = Scheme::of_name(scheme).ok_or(bad("laptime does not speak this protocol"))?;
         let rest = rest.split('#').next().unwrap_or_default();
         let (authority, tail) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (path, query) = match tail.split_once('?') {
@@ -93,6 +117,11 @@ impl Address {
             None => (None, None),
         };
         let path = if path.is_empty() { "/".to_owned() } else { encoded(path, "/%:@!$&'()*+,;=~") };
+        if !host.chars().all(|letter| letter.is_alphanumeric() || "-_.:".contains(letter))
+            || host.starts_with('-')
+        {
+            return Err(bad("the name of a machine has letters, digits, `-`, `_` and `.`"));
+        }
         let host = host.to_ascii_lowercase();
         Ok(Self { scheme, user, password, host, port: port.unwrap_or(scheme.port()), path, query })
     }
@@ -127,6 +156,16 @@ impl Address {
     /// The last part of the path, decoded; empty of a folder.
     pub(crate) fn file_name(&self) -> String {
         decoded(self.path.rsplit('/').next().unwrap_or_default())
+    }
+
+    /// The path as files have it: decoded.
+    pub(crate) fn plain_path(&self) -> String {
+        decoded(&self.path)
+    }
+
+    /// Whether the query, which is not shown, belongs to it.
+    pub(crate) fn has_query(&self) -> bool {
+        self.query.is_some()
     }
 
     /// The host as it stands in a URL.

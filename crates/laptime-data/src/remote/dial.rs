@@ -34,9 +34,22 @@ pub(super) fn dial(host: &str, port: u16, reach: Reach, limits: &Limits) -> Resu
         let reason = "to a machine inside this network, which a server outside must not";
         return Err(SourceError::Redirected(reason));
     }
+    if all.is_empty() {
+        return Err(unknown());
+    }
+    let addresses: Vec<SocketAddr> = all.into_iter().filter(|address| allowed(&address)).collect();
+    dial_any(host, &addresses, limits)
+}
+
+/// Connects to the first of the addresses that answers.
+pub(super) fn dial_any(
+    host: &str,
+    addresses: &[SocketAddr],
+    limits: &Limits,
+) -> Result<Dialled, SourceError> {
     let deadline = Instant::now() + limits.connect;
     let mut last: io::Error = io::ErrorKind::AddrNotAvailable.into();
-    for address in all.iter().filter(allowed) {
+    for address in addresses {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
@@ -52,9 +65,6 @@ pub(super) fn dial(host: &str, port: u16, reach: Reach, limits: &Limits) -> Resu
             Err(error) => last = error,
         }
     }
-    if all.is_empty() {
-        Err(unknown())
-    } else {
-        Err(SourceError::Unreachable(format!("{host}:{port}: {last}")))
-    }
+    let port = addresses.first().map_or(0, SocketAddr::port);
+    Err(SourceError::Unreachable(format!("{host}:{port}: {last}")))
 }

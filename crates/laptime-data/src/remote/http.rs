@@ -12,10 +12,10 @@ use crate::source::{Object, SourceError};
 
 use super::address::{Address, decoded, encoded};
 use super::limits::Limits;
-use super::netrc::{Login, login_for};
+use super::netrc::login_for;
 use super::{Fetched, Opening, Protocol, Session};
 
-use exchange::{Asked, Exchange};
+pub(super) use exchange::{Access, Asked, Exchange};
 use index::{Entry, entries};
 
 /// The longest index page that is read.
@@ -28,7 +28,7 @@ const MOST_FOLDERS: usize = 100_000;
 #[derive(Clone, Debug)]
 pub struct Http {
     address: Address,
-    login: Option<Login>,
+    access: Access,
     limits: Limits,
 }
 
@@ -36,7 +36,7 @@ impl Http {
     /// The place at an address, with the login that the address or `~/.netrc` has for it.
     #[must_use]
     pub fn new(address: Address, limits: Limits) -> Self {
-        Self { login: login_for(&address), address, limits }
+        Self { access: login_for(&address).map_or(Access::None, Access::Login), address, limits }
     }
 }
 
@@ -46,7 +46,7 @@ impl Protocol for Http {
     }
 
     fn open(&self) -> Result<Box<dyn Session>, SourceError> {
-        let exchange = Exchange::open(&self.address, self.login.clone(), self.limits)?;
+        let exchange = Exchange::open(&self.address, self.access.clone(), self.limits)?;
         Ok(Box::new(HttpSession { place: self.address.clone(), exchange }))
     }
 }

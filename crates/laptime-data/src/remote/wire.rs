@@ -1,14 +1,14 @@
 //! A connection, encrypted or not, that gives up when the other side takes too long.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, StreamOwned};
 
 use crate::source::SourceError;
 
-use super::dial::{Dialled, Reach, dial};
+use super::dial::{Dialled, Reach, dial, dial_any};
 use super::limits::Limits;
 use super::{Opening, tls};
 
@@ -31,10 +31,19 @@ enum Channel {
 impl Wire {
     /// Connects, without encryption.
     pub(super) fn open(host: &str, port: u16, reach: Reach, limits: &Limits) -> Result<Self, SourceError> {
-        let Dialled { stream, address, took } = dial(host, port, reach, limits)?;
+        Ok(Self::over(host, dial(host, port, reach, limits)?, limits))
+    }
+
+    /// Connects to an address of the machine, without encryption.
+    pub(super) fn open_at(host: &str, address: SocketAddr, limits: &Limits) -> Result<Self, SourceError> {
+        Ok(Self::over(host, dial_any(host, &[address], limits)?, limits))
+    }
+
+    fn over(host: &str, dialled: Dialled, limits: &Limits) -> Self {
+        let Dialled { stream, address, took } = dialled;
         let now = Instant::now();
         let opening = Opening { connect: took, ..Opening::default() };
-        Ok(Self {
+        Self {
             channel: Channel::Plain(stream),
             host: host.to_owned(),
             limits: *limits,
@@ -42,7 +51,7 @@ impl Wire {
             deadline: now + limits.connect,
             opening,
             address,
-        })
+        }
     }
 
     /// The same connection, encrypted from here on.

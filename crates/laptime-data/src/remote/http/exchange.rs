@@ -10,6 +10,7 @@ use crate::remote::dial::Reach;
 use crate::remote::limits::Limits;
 use crate::remote::netrc::Login;
 use crate::remote::private::is_inside;
+use crate::remote::s3::Signer;
 use crate::remote::wire::Wire;
 use crate::remote::{Fetched, Opening};
 use crate::source::SourceError;
@@ -31,29 +32,50 @@ const MOST_SKIPPED: u64 = 64 << 10;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) address: Address,
-    pub(super) range: Option<Range<u64>>,
+pub(in crate::remote) struct Asked {
+    pub(in crate::remote) address: Address,
+    pub(in crate::remote) range: Option<Range<u64>>,
     /// Bytes of the answer that are read at most.
-    pub(super) most: u64,
+    pub(in crate::remote) most: u64,
 }
 
 /// What was answered.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(in crate::remote) struct Answer {
     /// Where it came from, after redirects.
     pub(super) address: Address,
     pub(super) is_html: bool,
     /// Bytes of the whole object, where that is said.
-    pub(super) total: Option<u64>,
-    pub(super) fetched: Fetched,
+    pub(in crate::remote) total: Option<u64>,
+    pub(in crate::remote) fetched: Fetched,
+}
+
+/// What lets us in.
+#[derive(Clone, Debug)]
+pub(in crate::remote) enum Access {
+    None,
+    Login(Login),
+    Signed(Box<Signer>),
+}
+
+impl Access {
+    /// Its fields for a request, each with its end of line.
+    fn fields(&self, address: &Address) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Login(login) => {
+                format!("Authorization: Basic {}\r\n", base64(&format!("{}:{}", login.user, login.password)))
+            }
+            Self::Signed(signer) => signer.fields(address),
+        }
+    }
 }
 
 /// Connections to a place and to where it redirects.
-pub(super) struct Exchange {
+pub(in crate::remote) struct Exchange {
     lines: Vec<Line>,
     origin: Address,
-    login: Option<Login>,
+    access: Access,
     limits: Limits,
     /// Where redirects may lead: a server outside must not send us inside.
     reach: Reach,
@@ -67,20 +89,24 @@ struct Line {
 
 impl Exchange {
     /// Connects.
-    pub(super) fn open(origin: &Address, login: Option<Login>, limits: Limits) -> Result<Self, SourceError> {
+    pub(in crate::remote) fn open(
+        origin: &Address,
+        access: Access,
+        limits: Limits,
+    ) -> Result<Self, SourceError> {
         let wire = connect(origin, Reach::Anywhere, &limits)?;
         let reach = if is_inside(wire.get_ref().address) { Reach::Anywhere } else { Reach::Outside };
         let opening = wire.get_ref().opening;
         let lines = vec![Line { address: origin.clone(), wire }];
-        Ok(Self { lines, origin: origin.clone(), login, limits, reach, opening })
+        Ok(Self { lines, origin: origin.clone(), access, limits, reach, opening })
     }
 
-    pub(super) fn opening(&self) -> Opening {
+    pub(in crate::remote) fn opening(&self) -> Opening {
         self.opening
     }
 
     /// Asks, follows redirects and hands over the body.
-    pub(super) fn get(
+    pub(in crate::remote) fn get(
         &mut self,
         asked: &Asked,
         received: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
@@ -180,13 +206,8 @@ impl Exchange {
                 &format!("Range: bytes={}-{}\r\n", range.start, range.end.saturating_sub(1).max(range.start));
         }
         // A login is for the place that was named, never for where it redirects.
-        if let Some(login) = &self.login
-            && self.origin.has_origin_of(address)
-        {
-            text += &format!(
-                "Authorization: Basic {}\r\n",
-                base64(&format!("{}:{}", login.user, login.password))
-            );
+        if self.origin.has_origin_of(address) {
+            text += &self.access.fields(address);
         }
         text + "\r\n"
     }
