@@ -6,6 +6,7 @@ pub mod pack;
 pub mod remote;
 pub mod source;
 pub mod survey;
+pub mod transfer;
 
 // What `laptime-load` tests its readers with; the same files damage these.
 #[cfg(test)]

@@ -36,6 +36,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 pub use amount::Amount;
+pub(crate) use disk::measure_file;
 pub use disk::{Link, Origin};
 pub use format::Format;
 pub use least::{EpochBytes, Least};

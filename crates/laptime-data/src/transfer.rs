@@ -6,4 +6,4 @@ mod tool;
 
 pub use local_disk::LocalDisk;
 pub use plan::{Advice, Dataset, TransferPlan, WhatIf, plan};
-pub use tool::{Move, Tool, installed_tools, moving};
+pub use tool::{Copy, Move, Tool, installed_tools, moving};

@@ -107,6 +107,11 @@ pub(crate) fn measure_link(files: &[SizedFile], watch: &Watch) -> Option<Link> {
     Some(Link { protocol: "file", latency_s, bytes_per_s, streams, origin, measured_bytes: read })
 }
 
+/// Measures the storage of one file.
+pub(crate) fn measure_file(path: &Path, bytes: u64, watch: &Watch) -> Option<Link> {
+    measure_link(&[SizedFile { path: path.to_owned(), bytes }], watch)
+}
+
 /// The mean rate and how far the rounds lie apart; of a single round the interval is not known.
 fn rate(rounds: &[f64]) -> Option<Amount> {
     let count = rounds.len() as f64;

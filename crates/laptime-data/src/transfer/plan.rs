@@ -155,10 +155,8 @@ fn advice(dataset: &Dataset, fits_on_disk: Option<bool>, fits_in_memory: Option<
 fn what_if(dataset: &Dataset, link: &NetworkLink) -> Vec<WhatIf> {
     let (objects, bytes) = (dataset.objects as f64, dataset.bytes as f64);
     let shards = (bytes / SHARD_BYTES).ceil().max(1.0);
-    let changes = [
-        ("packed", shards, bytes),
-        ("compressed", objects, bytes * link.deflated_share.unwrap_or(1.0)),
-    ];
+    let changes =
+        [("packed", shards, bytes), ("compressed", objects, bytes * link.deflated_share.unwrap_or(1.0))];
     let best = |objects: f64, bytes: f64| {
         let times = link.rates.iter().map(|rate| rate.time(objects, bytes, link.object_s));
         times.min_by(|a, b| a.mean.total_cmp(&b.mean))

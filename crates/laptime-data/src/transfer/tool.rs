@@ -1,27 +1,43 @@
 //! Which tool moves a dataset best, and the command that does it.
 
+mod aws;
+mod curl;
+mod lftp;
+mod rclone;
+mod rsync;
+
 use std::env;
-use std::path::Path;
 
 use serde::Serialize;
 
 use crate::remote::Place;
 
 /// A tool that copies from elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Tool {
-    /// Files of any number, and parts of large ones at the same time.
+    /// Many files at the same time, from almost anywhere.
     Rclone,
-    /// A file, or several.
+    /// A file on one stream.
     Curl,
-    /// From Amazon's and others' object stores.
+    /// From object stores.
     Aws,
-    /// Folders over FTP, SFTP and HTTP.
+    /// Folders, and parts of a file at the same time.
     Lftp,
     /// Files over SSH, on one stream.
     Rsync,
+}
+
+/// What is to be copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy<'a> {
+    /// From where.
+    pub place: &'a Place,
+    /// Whether the place is a single object.
+    pub one_object: bool,
+    /// Streams that are worth having.
+    pub streams: u32,
 }
 
 impl Tool {
@@ -36,6 +52,17 @@ impl Tool {
             Self::Aws => "aws",
             Self::Lftp => "lftp",
             Self::Rsync => "rsync",
+        }
+    }
+
+    /// The words of the command; `None` of what the tool cannot do.
+    fn words(self, copy: &Copy<'_>, target: &str) -> Option<Vec<String>> {
+        match self {
+            Self::Rclone => rclone::words(copy, target),
+            Self::Curl => curl::words(copy, target),
+            Self::Aws => aws::words(copy, target),
+            Self::Lftp => lftp::words(copy, target),
+            Self::Rsync => rsync::words(copy, target),
         }
     }
 }
@@ -69,127 +96,113 @@ impl Move {
     }
 }
 
-/// The command that copies a place into the current folder with so many streams; `None` where no tool is installed
-/// that could. `one_object` of a place that is a file.
+/// The command that copies into the current folder; `None` where no tool is installed that could.
 #[must_use]
-pub fn moving(place: &Place, one_object: bool, streams: u32, tools: &[Tool]) -> Option<Move> {
-    let url = place.url();
-    let target = target_of(&url);
-    let usable = |tool: &&Tool| words(**tool, place, one_object, streams, &target).is_some();
-    let tool = *preference(place, one_object, streams).iter().find(|tool| tools.contains(tool) && usable(tool))?;
-    let words = words(tool, place, one_object, streams, &target)?;
+pub fn moving(copy: &Copy<'_>, tools: &[Tool]) -> Option<Move> {
+    // A signed URL in a command would be a secret in the history of the shell.
+    if copy.place.address().is_some_and(|address| address.has_query()) {
+        return None;
+    }
+    let target = target_of(&copy.place.url());
+    let installed = preference(copy).iter().filter(|tool| tools.contains(tool));
+    let mut usable = installed.filter_map(|tool| Some((*tool, tool.words(copy, &target)?)));
+    let (tool, words) = usable.next()?;
     Some(Move { tool, words, target })
 }
 
-/// The tools for a place, the best first: what uses as many streams as help.
-fn preference(place: &Place, one_object: bool, streams: u32) -> &'static [Tool] {
-    match place.scheme() {
-        "http" | "https" if one_object && streams == 1 => &[Tool::Curl, Tool::Rclone, Tool::Lftp],
-        "s3" => &[Tool::Rclone, Tool::Aws],
-        "sftp" if streams == 1 => &[Tool::Rsync, Tool::Rclone, Tool::Lftp],
-        "ftp" | "ftps" | "ftpes" => &[Tool::Lftp, Tool::Rclone, Tool::Curl],
-        _ => &[Tool::Rclone, Tool::Lftp, Tool::Curl, Tool::Rsync],
+/// The tools for a place, the best first: those that use as many streams as help.
+fn preference(copy: &Copy<'_>) -> &'static [Tool] {
+    match copy.place.scheme() {
+        _ if copy.one_object && copy.streams == 1 => {
+            &[Tool::Curl, Tool::Rsync, Tool::Rclone, Tool::Lftp, Tool::Aws]
+        }
+        "sftp" if copy.streams == 1 => &[Tool::Rsync, Tool::Rclone, Tool::Lftp],
+        "sftp" | "s3" => &[Tool::Rclone, Tool::Aws, Tool::Lftp, Tool::Rsync],
+        _ if copy.one_object => &[Tool::Lftp, Tool::Rclone, Tool::Curl],
+        "ftp" | "ftps" | "ftpes" => &[Tool::Lftp, Tool::Rclone],
+        _ => &[Tool::Rclone, Tool::Lftp],
     }
 }
 
-fn words(tool: Tool, place: &Place, one_object: bool, streams: u32, target: &str) -> Option<Vec<String>> {
-    let url = place.url();
-    let text = match tool {
-        Tool::Curl => return one_object.then(|| split(&["curl", "--fail", "--location", "--netrc-optional", "--output", target, &url])),
-        Tool::Rclone => return rclone(place, one_object, streams, target),
-        Tool::Aws => {
-            let address = place.address()?;
-            let (s3, many) = (format!("s3:/{}", address.path.trim_end_matches('/')), !one_object);
-            let s3 = s3.replacen("s3:/", &format!("s3://{}", address.host), 1);
-            let mut words = split(&["aws", "s3", "cp", &s3, target]);
-            words.extend(many.then(|| "--recursive".to_owned()));
-            return Some(words);
-        }
-        Tool::Lftp if one_object => format!("pget -n {streams} {} -o {}", lftp(&url), lftp(target)),
-        Tool::Lftp => format!("open {}; mirror --parallel={streams} . {}", lftp(&url), lftp(target)),
-        Tool::Rsync => {
-            let address = place.address().filter(|_| place.scheme() == "sftp")?;
-            let user = address.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
-            let slash = if one_object { "" } else { "/" };
-            let path = address.plain_path();
-            let from = format!("{user}{}:{}{slash}", address.bracketed(), path.trim_end_matches('/'));
-            let mut words = split(&["rsync", "--archive", "--partial"]);
-            if address.port != 22 {
-                words.extend(split(&["--rsh", &format!("ssh -p {}", address.port)]));
-            }
-            words.extend([from, target.to_owned()]);
-            return Some(words);
-        }
-    };
-    Some(split(&["lftp", "-e", &format!("{text}; exit")]))
-}
-
-/// rclone with a remote made on the spot, so that nothing has to be configured.
-fn rclone(place: &Place, one_object: bool, streams: u32, target: &str) -> Option<Vec<String>> {
-    let address = place.address()?;
-    let path = address.plain_path();
-    let (folder, _) = path.rsplit_once('/').unwrap_or(("", &path));
-    let from = match place.scheme() {
-        "http" | "https" if one_object => return rclone_url(place, streams, target),
-        "http" | "https" => format!(":http,url=\"{}\":", place.url().trim_end_matches('/').to_owned() + "/"),
-        "s3" => format!(":s3,env_auth{}:{}{path}", place.endpoint().map(|url| format!(",endpoint=\"{url}\"")).unwrap_or_default(), address.host),
-        "sftp" => {
-            let user = address.user.as_ref().map(|user| format!(",user={user}")).unwrap_or_default();
-            let port = if address.port == 22 { String::new() } else { format!(",port={}", address.port) };
-            format!(":sftp,host={}{port}{user},known_hosts_file=~/.ssh/known_hosts:{path}", address.host)
-        }
-        _ => return None,
-    };
-    let verb = if one_object { "copyto" } else { "copy" };
-    let _ = folder;
-    let count = streams.to_string();
-    let mut words = split(&["rclone", verb, &from, target]);
-    let option = if one_object { "--multi-thread-streams" } else { "--transfers" };
-    words.extend(split(&[option, &count]));
-    if one_object {
-        words.extend(split(&["--multi-thread-cutoff", "1M"]));
-    }
-    Some(words)
-}
-
-/// A single file of a web server.
-fn rclone_url(place: &Place, streams: u32, target: &str) -> Option<Vec<String>> {
-    let address = place.address()?;
-    if address.has_query() {
-        return None;
-    }
-    let (folder, file) = address.path.rsplit_once('/')?;
-    let root = place.url();
-    let root = root.strip_suffix(file)?.to_owned();
-    let _ = folder;
-    let from = format!(":http,url=\"{root}\":{}", address.name());
-    let streams = streams.to_string();
-    Some(split(&["rclone", "copyto", &from, target, "--multi-thread-streams", &streams, "--multi-thread-cutoff", "1M"]))
-}
-
+/// The last part of the URL that can be the name of a file, below the current folder.
 fn target_of(url: &str) -> String {
-    let path = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    let path = url.split_once("://").map_or(url, |(_, path)| path).trim_end_matches('/');
     let last = path.rsplit('/').next().unwrap_or_default();
-    let plain: String = last.chars().filter(|letter| letter.is_alphanumeric() || "-_.".contains(*letter)).collect();
+    let plain: String =
+        last.chars().filter(|letter| letter.is_alphanumeric() || "-_.".contains(*letter)).collect();
     let name = plain.trim_start_matches(['.', '-']);
-    let name = if name.is_empty() { "data" } else { name };
-    Path::new(".").join(name).display().to_string()
+    format!("./{}", if name.is_empty() { "data" } else { name })
 }
 
-fn split(words: &[&str]) -> Vec<String> {
+fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
-}
-
-/// A word within a command of lftp's own language.
-fn lftp(word: &str) -> String {
-    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,%+~".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) && !word.starts_with('~') {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,%+".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(url: &str, one_object: bool, streams: u32, tools: &[Tool]) -> String {
+        let place = Place::parse(url).unwrap();
+        moving(&Copy { place: &place, one_object, streams }, tools)
+            .map_or("none".into(), |found| found.line())
+    }
+
+    #[test]
+    fn every_protocol_has_a_command_with_the_streams_that_help() {
+        let all = Tool::ALL;
+        let lines = [
+            line("https://host/train.csv", true, 1, &all),
+            line("https://host/train.csv", true, 4, &all),
+            line("https://host/set/", false, 6, &all),
+            line("s3://bucket/train", false, 8, &all),
+            line("s3://bucket/train", false, 8, &[Tool::Aws]),
+            line("sftp://me@host:2222/data", false, 1, &all),
+            line("sftp://me@host/data", false, 4, &all),
+            line("ftp://host/data/x.bin", true, 2, &all),
+            line("ftp://host/data", false, 2, &all),
+        ];
+        let expected = [
+            "curl --fail --location --netrc-optional --output ./train.csv https://host/train.csv",
+            "lftp -e 'pget -n 4 \"https://host/train.csv\" -o \"./train.csv\"; exit'",
+            "rclone copy ':http,url=\"https://host/set/\":' ./set --transfers 6",
+            "rclone copy :s3,env_auth=true:bucket/train ./train --transfers 8",
+            "aws s3 cp s3://bucket/train ./train --recursive",
+            "rsync --archive --partial --rsh 'ssh -p 2222' me@host:/data/ ./data",
+            "rclone copy :sftp,host=host,user=me,known_hosts_file=/~/.ssh/known_hosts:/data ./data --transfers 4",
+            "lftp -e 'pget -n 2 \"ftp://host/data/x.bin\" -o \"./x.bin\"; exit'",
+            "lftp -e 'open \"ftp://host/data\"; mirror --parallel=2 . \"./data\"; exit'",
+        ];
+        for (line, expected) in lines.iter().zip(expected) {
+            assert_eq!(line.replace(&known_hosts_of_this_user(), "/~"), expected);
+        }
+    }
+
+    fn known_hosts_of_this_user() -> String {
+        env::home_dir().unwrap().display().to_string()
+    }
+
+    #[test]
+    fn no_secret_is_in_a_command_and_no_name_leads_elsewhere() {
+        assert_eq!(line("https://host/x?sig=abc", true, 1, &Tool::ALL), "none");
+        assert!(!line("https://me:s3cret@host/x", true, 1, &Tool::ALL).contains("s3cret"));
+        assert_eq!(target_of("https://host/"), "./host");
+        assert_eq!(target_of("https://host/..%2f..%2fetc"), "./2f..2fetc");
+        assert_eq!(quoted("a b'c"), "'a b'\\''c'");
+    }
+
+    #[test]
+    fn a_tool_that_is_not_installed_is_not_named() {
+        assert_eq!(line("https://host/x", true, 1, &[]), "none");
+        assert!(line("https://host/x", true, 4, &[Tool::Curl]).starts_with("curl "));
+    }
 }

@@ -1,0 +1,22 @@
+//! `lftp`: folders over FTP, HTTP and SFTP, and parts of a file at the same time.
+
+use super::{Copy, owned};
+
+pub(super) fn words(copy: &Copy<'_>, target: &str) -> Option<Vec<String>> {
+    let (scheme, streams) = (copy.place.scheme(), copy.streams);
+    if !["http", "https", "ftp", "ftps", "sftp"].contains(&scheme) {
+        return None;
+    }
+    let (url, target) = (quoted(&copy.place.url()), quoted(target));
+    let script = if copy.one_object {
+        format!("pget -n {streams} {url} -o {target}")
+    } else {
+        format!("open {url}; mirror --parallel={streams} . {target}")
+    };
+    Some(owned(&["lftp", "-e", &format!("{script}; exit")]))
+}
+
+/// A word of its own language.
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+}
