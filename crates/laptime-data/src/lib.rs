@@ -1,6 +1,7 @@
 //! Datasets where they lie: [`source`] is the places, [`survey`] finds out what one amounts to, by reading as little of it as possible;
 //! [`pack`](mod@pack) reads all of one, for a pack.
 
+pub mod elsewhere;
 pub mod link;
 pub mod pack;
 pub mod remote;

@@ -18,7 +18,7 @@ pub use streams::StreamRate;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NetworkLink {
     /// As in a URL.
-    pub protocol: String,
+    pub protocol: &'static str,
     /// Until a connection stands, the median.
     pub connect_s: f64,
     /// Agreeing on encryption, the median; `None` without any.

@@ -52,6 +52,15 @@ impl Opening {
     }
 }
 
+/// What a place was found to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// An object itself.
+    Object,
+    /// A folder of objects.
+    Folder,
+}
+
 /// What came of a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fetched {
@@ -64,7 +73,7 @@ pub struct Fetched {
 /// A place that sessions can be opened to.
 pub trait Protocol: Send + Sync {
     /// The name of the protocol, as in a URL.
-    fn name(&self) -> &str;
+    fn name(&self) -> &'static str;
 
     /// Opens another session.
     ///
@@ -82,7 +91,7 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// When the place cannot be listed to its end; what was found until then has been handed over.
-    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<(), SourceError>;
+    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<Listed, SourceError>;
 
     /// Hands over the bytes of `range` in pieces, until the object ends or `received` breaks.
     ///

@@ -161,7 +161,7 @@ impl Probe<'_> {
         let first_byte_s = median(self.first_bytes.iter().map(Duration::as_secs_f64)).unwrap_or(0.0);
         let packed = || compress_to_vec(&self.sample, 1).len() as f64 / self.sample.len() as f64;
         NetworkLink {
-            protocol: self.protocol.name().to_owned(),
+            protocol: self.protocol.name(),
             connect_s: seconds(|opening| Some(opening.connect)).unwrap_or(0.0),
             tls_s: seconds(|opening| opening.tls),
             login_s: seconds(|opening| opening.login),

@@ -15,7 +15,7 @@ use super::limits::Limits;
 use super::line::read_line;
 use super::netrc::{Login, login_for};
 use super::wire::Wire;
-use super::{Fetched, Opening, Protocol, Session};
+use super::{Fetched, Listed, Opening, Protocol, Session};
 
 use control::Control;
 use listing::{Entry, Kind, entry};
@@ -47,7 +47,7 @@ impl Ftp {
 }
 
 impl Protocol for Ftp {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         self.address.scheme.name()
     }
 
@@ -154,17 +154,18 @@ impl Session for FtpSession {
         self.opening
     }
 
-    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<(), SourceError> {
+    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<Listed, SourceError> {
         let root = self.root.clone();
         if !root.ends_with('/')
             && let Some(bytes) = self.control.size(&root)?
         {
             let name = root.rsplit('/').next().unwrap_or_default().to_owned();
             let _ = found(Object { name, bytes: Some(bytes) });
-            return Ok(());
+            return Ok(Listed::Object);
         }
         self.root = format!("{}/", root.trim_end_matches('/'));
-        self.list_from(found)
+        self.list_from(found)?;
+        Ok(Listed::Folder)
     }
 
     fn fetch(

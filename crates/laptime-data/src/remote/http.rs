@@ -13,7 +13,7 @@ use crate::source::{Object, SourceError};
 use super::address::{Address, decoded, encoded};
 use super::limits::Limits;
 use super::netrc::login_for;
-use super::{Fetched, Opening, Protocol, Session};
+use super::{Fetched, Listed, Opening, Protocol, Session};
 
 pub(super) use exchange::{Access, Asked, Exchange};
 use index::{Entry, entries};
@@ -41,7 +41,7 @@ impl Http {
 }
 
 impl Protocol for Http {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         self.address.scheme.name()
     }
 
@@ -92,13 +92,13 @@ impl Session for HttpSession {
         self.exchange.opening()
     }
 
-    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<(), SourceError> {
+    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<Listed, SourceError> {
         let asked = Asked { address: self.place.clone(), range: Some(0..1), most: 1 };
         let answer = self.exchange.get(&asked, &mut |_| ControlFlow::Continue(()))?;
         if !(answer.is_html && answer.address.path.ends_with('/')) {
             let name = self.place.file_name();
             let _ = found(Object { name, bytes: answer.total });
-            return Ok(());
+            return Ok(Listed::Object);
         }
         // A folder without its slash redirects to the one with it.
         self.place = answer.address;
@@ -119,11 +119,11 @@ impl Session for HttpSession {
                     None => self.length(&entry.address).ok().flatten(),
                 };
                 if found(Object { name, bytes }).is_break() {
-                    return Ok(());
+                    return Ok(Listed::Folder);
                 }
             }
         }
-        Ok(())
+        Ok(Listed::Folder)
     }
 
     fn fetch(

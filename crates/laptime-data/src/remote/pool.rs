@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::source::{Object, Source, SourceError};
 
-use super::{Protocol, Session};
+use super::{Listed, Protocol, Session};
 
 /// Sessions kept open; servers count them.
 const MOST_IDLE: usize = 16;
@@ -21,19 +21,33 @@ pub struct Remote {
     idle: Mutex<Vec<Box<dyn Session>>>,
     /// Whether it took too long once: who waits for each of a thousand reads waits for hours.
     gave_up: AtomicBool,
+    /// Whether the place was found to be an object itself.
+    one_object: AtomicBool,
 }
 
 impl Remote {
     /// A place that this protocol leads to; `place` is shown and has no secrets.
     #[must_use]
     pub fn new(place: String, protocol: Box<dyn Protocol>) -> Self {
-        Self { place, protocol, idle: Mutex::default(), gave_up: AtomicBool::new(false) }
+        Self {
+            place,
+            protocol,
+            idle: Mutex::default(),
+            gave_up: AtomicBool::new(false),
+            one_object: AtomicBool::new(false),
+        }
     }
 
     /// The protocol, for whoever wants sessions of their own.
     #[must_use]
     pub fn protocol(&self) -> &dyn Protocol {
         &*self.protocol
+    }
+
+    /// Whether the place is an object itself, known once it was listed.
+    #[must_use]
+    pub fn is_one_object(&self) -> bool {
+        self.one_object.load(Ordering::Relaxed)
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn Session>>> {
@@ -93,7 +107,8 @@ impl Source for Remote {
 
     fn list(&self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<(), SourceError> {
         let (mut session, _) = self.session()?;
-        self.noted(session.list(found))?;
+        let listed = self.noted(session.list(found))?;
+        self.one_object.store(listed == Listed::Object, Ordering::Relaxed);
         self.keep(session);
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::source::{Object, SourceError};
 use super::address::{Address, Scheme, decoded, encoded};
 use super::http::{Access, Asked, Exchange};
 use super::limits::Limits;
-use super::{Fetched, Opening, Protocol, Session};
+use super::{Fetched, Listed, Opening, Protocol, Session};
 
 use listing::page;
 
@@ -71,7 +71,7 @@ fn bucket_address(bucket: &str, region: &str, endpoint: Option<String>) -> Resul
 }
 
 impl Protocol for S3 {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "s3"
     }
 
@@ -156,21 +156,22 @@ impl Session for S3Session {
         self.exchange.opening()
     }
 
-    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<(), SourceError> {
+    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<Listed, SourceError> {
         if !self.prefix.is_empty() && !self.prefix.ends_with('/') {
             let asked = Asked { address: self.object(&self.prefix), range: Some(0..1), most: 1 };
             match self.exchange.get(&asked, &mut |_| ControlFlow::Continue(())) {
                 Ok(answer) => {
                     let name = self.prefix.rsplit('/').next().unwrap_or_default().to_owned();
                     let _ = found(Object { name, bytes: answer.total });
-                    return Ok(());
+                    return Ok(Listed::Object);
                 }
                 Err(SourceError::NotFound) => self.prefix.push('/'),
                 Err(error) => return Err(error),
             }
         }
         let prefix = self.prefix.clone();
-        self.list_below(&prefix, found)
+        self.list_below(&prefix, found)?;
+        Ok(Listed::Folder)
     }
 
     fn fetch(

@@ -12,7 +12,7 @@ use crate::source::{Object, SourceError};
 use super::address::Address;
 use super::limits::Limits;
 use super::spoken::Spoken;
-use super::{Fetched, Opening, Protocol, Session};
+use super::{Fetched, Listed, Opening, Protocol, Session};
 
 use packet::{Attributes, Packet, Request};
 
@@ -64,7 +64,7 @@ impl Sftp {
 }
 
 impl Protocol for Sftp {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "sftp"
     }
 
@@ -257,16 +257,17 @@ impl Session for SftpSession {
         self.opening
     }
 
-    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<(), SourceError> {
+    fn list(&mut self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<Listed, SourceError> {
         let root = self.root.clone();
         let attributes = self.attributes(&root)?;
         if attributes.is_folder() {
             self.root = format!("{}/", root.trim_end_matches('/'));
-            return self.list_folder("", 0, found).map(drop);
+            self.list_folder("", 0, found)?;
+            return Ok(Listed::Folder);
         }
         let name = root.rsplit('/').next().unwrap_or_default().to_owned();
         let _ = found(Object { name, bytes: attributes.bytes });
-        Ok(())
+        Ok(Listed::Object)
     }
 
     fn fetch(

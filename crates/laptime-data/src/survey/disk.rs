@@ -54,6 +54,8 @@ pub enum Origin {
     Storage,
     /// From memory: the file system lives there.
     Memory,
+    /// From elsewhere, over a network.
+    Network,
     /// Unknown: the kernel did not count them, so a cache may have had them.
     Unknown,
 }

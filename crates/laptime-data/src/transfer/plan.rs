@@ -182,7 +182,7 @@ mod tests {
             ramping: false,
         };
         NetworkLink {
-            protocol: "https".into(),
+            protocol: "https",
             connect_s: 0.02,
             tls_s: None,
             login_s: None,
