@@ -6,6 +6,8 @@
 mod address;
 mod dial;
 mod ftp;
+#[cfg(test)]
+mod hostile_tests;
 mod http;
 mod limits;
 mod line;

@@ -15,27 +15,47 @@
 
 mod amount;
 mod columnar;
+mod compressed;
+mod compression;
+mod density;
 mod disk;
+mod effort;
 mod format;
 mod group;
 mod image;
 mod least;
+mod limits;
+mod listing;
+mod looking;
+mod measured;
 mod memory;
+mod pairs;
 mod part;
 mod pictures;
+mod place;
 mod problem;
+mod records;
 mod sample;
 mod sized_file;
 mod stored;
+mod stored_object;
 mod text;
 mod walk;
 mod watch;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::source::{Source, SourceError};
+use effort::Looking;
+use group::Found;
+use limits::Limits;
+use place::Place;
+
 pub use amount::Amount;
+pub use compression::Compression;
 pub(crate) use disk::measure_file;
 pub use disk::{Link, Origin};
 pub use format::Format;
@@ -105,11 +125,23 @@ pub struct SurveyOptions {
     pub exact: bool,
     /// Whether the rate of the storage is measured.
     pub measure_disk: bool,
+    /// Files of each format that are looked into at most, as a sample of all; `None` for what is usual.
+    pub max_files: Option<usize>,
+    /// How long counting may take where an estimate would do.
+    pub patience: Duration,
 }
 
 impl Default for SurveyOptions {
     fn default() -> Self {
-        Self { epochs: 1, dtype: ElementType::default(), size: None, exact: false, measure_disk: true }
+        Self {
+            epochs: 1,
+            dtype: ElementType::default(),
+            size: None,
+            exact: false,
+            measure_disk: true,
+            max_files: None,
+            patience: Duration::from_secs(1),
+        }
     }
 }
 
@@ -160,7 +192,7 @@ pub struct Survey {
     pub troubles: Vec<Trouble>,
     /// Whether everything was seen; `false` when it was stopped.
     pub complete: bool,
-    /// Bytes of text that were read to count rows.
+    /// Bytes that were read to find out, without those that measured the disk.
     pub read_bytes: u64,
 }
 
@@ -168,23 +200,57 @@ impl Survey {
     /// Looks at the files and folders; a path that cannot be read is listed among the troubles.
     #[must_use]
     pub fn of(paths: &[PathBuf], options: &SurveyOptions, watch: &Watch) -> Self {
-        let mut found = walk::walk(paths, options.exact, watch);
-        let (mut parts, mut read_bytes) = (Vec::new(), 0);
+        let found = walk::walk(paths, Limits::of_options(options, false), watch);
+        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let looking = Looking { options, place: Place::here(watch), watch };
+        let (mut survey, probed) = Self::look_into(found, names.join(", "), looking);
+        if options.measure_disk && !watch.stopped() {
+            survey.link = disk::measure_link(&probed, watch);
+        }
+        survey.complete = !watch.stopped();
+        survey.with_times()
+    }
+
+    /// Looks at a place of any kind, reading ranges of what lies there; how fast it delivers is not measured.
+    ///
+    /// # Errors
+    /// When nothing can be listed there; what fails later is listed among the troubles.
+    pub fn of_source(
+        source: &dyn Source,
+        options: &SurveyOptions,
+        watch: &Watch,
+    ) -> Result<Self, SourceError> {
+        let found = listing::list(source, Limits::of_options(options, true), watch)?;
+        let looking = Looking { options, place: Place::at(source, watch), watch };
+        let (survey, _) = Self::look_into(found, source.place(), looking);
+        Ok(survey.with_times())
+    }
+
+    /// The same with the rate of the way that data take, and the times that follow from it.
+    #[must_use]
+    pub fn with_link(mut self, link: Link) -> Self {
+        self.link = Some(link);
+        self.with_times()
+    }
+
+    /// Looks into what was found; also gives the files to measure a disk on.
+    fn look_into(
+        mut found: Found,
+        source: String,
+        looking: Looking<'_>,
+    ) -> (Self, Vec<sized_file::SizedFile>) {
+        let (options, watch) = (looking.options, looking.watch);
+        let mut parts = Vec::new();
         for (kind, group) in std::mem::take(&mut found.groups) {
-            let (part, read) = part::measure(&kind, group, options, watch, &mut found.troubles);
-            parts.push(part);
-            read_bytes += read;
+            parts.push(part::measure(&kind, group, looking, &mut found.troubles));
         }
         parts.sort_by(|a, b| {
-            b.bytes.cmp(&a.bytes).then_with(|| (a.format, &a.ending).cmp(&(b.format, &b.ending)))
+            let name = |part: &Part| (part.format, part.compression, part.ending.clone());
+            b.bytes.cmp(&a.bytes).then_with(|| name(a).cmp(&name(b)))
         });
-        let probed = found.probed.into_kept();
-        let measured = options.measure_disk && !watch.stopped();
-        let link = measured.then(|| disk::measure_link(&probed, watch)).flatten();
-        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         let survey = Self {
             schema: "laptime.dataset/1",
-            source: names.join(", "),
+            source,
             format: parts.first().map(|part| part.format),
             files: parts.iter().map(|part| part.files).sum(),
             folders: found.folders,
@@ -194,7 +260,7 @@ impl Survey {
             sample_bytes_decoded: None,
             decoded_bytes: part::total(&parts, |part| part.decoded_bytes),
             epoch_bytes: EpochBytes::of(&parts),
-            link,
+            link: None,
             transfer_s: None,
             least: Least::default(),
             memory: Memory::of_this_machine(),
@@ -205,9 +271,9 @@ impl Survey {
             trouble_count: found.troubles.count,
             troubles: found.troubles.listed,
             complete: !watch.stopped(),
-            read_bytes,
+            read_bytes: watch.read_bytes(),
         };
-        survey.with_samples().with_times()
+        (survey.with_samples(), found.probed.into_kept())
     }
 
     /// Takes the samples from the format that has most of the bytes: labels beside images are not more samples.

@@ -20,7 +20,8 @@ Examples:
   laptime data photos/ --size 224 --dtype uint8
   laptime data shards/*.parquet --json        every number, for programs
   laptime data https://host/train.csv         what lies elsewhere: also the link, and the way to get it
-  laptime data s3://bucket/train --epochs 90 --to 8")]
+  laptime data s3://bucket/train --epochs 90 --to 8
+  laptime data --compare sftp://host/set https://host/set")]
 pub(crate) struct DataArgs {
     /// Files, folders, or a URL: http(s), ftp(s), sftp or s3
     #[arg(value_name = "PATH", required = true)]
@@ -37,6 +38,12 @@ pub(crate) struct DataArgs {
     /// Count every row and read every header, however long that takes
     #[arg(long, help_heading = "Measuring")]
     pub(crate) exact: bool,
+    /// Compare places that have the same data: which is copied from fastest
+    #[arg(long, conflicts_with = "time", help_heading = "Link")]
+    pub(crate) compare: bool,
+    /// Make the copy with the command that is proposed, and hold it against the forecast
+    #[arg(long, help_heading = "Link")]
+    pub(crate) time: bool,
     /// Machines that read all of it at the same time over the same link
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, default_value = "1", help_heading = "Link")]
     pub(crate) to: u64,
@@ -71,6 +78,7 @@ impl DataArgs {
             size: self.size,
             exact: self.exact,
             measure_disk: !self.no_disk,
+            ..SurveyOptions::default()
         }
     }
 }

@@ -234,3 +234,9 @@ fn take(
 fn buffered(wire: Wire) -> BufReader<Wire> {
     BufReader::with_capacity(BUFFER, wire)
 }
+
+/// Reads a line of a listing, for tests of damaged ones.
+#[cfg(test)]
+pub(super) fn read_entry(line: &str) {
+    let _ = entry(line);
+}

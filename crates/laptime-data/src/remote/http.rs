@@ -137,3 +137,19 @@ impl Session for HttpSession {
         Ok(self.exchange.get(&asked, received)?.fetched)
     }
 }
+
+/// Reads an answer as it comes from a server, for tests of damaged ones.
+#[cfg(test)]
+pub(super) fn read_answer(bytes: &mut &[u8], most: u64) {
+    if let Ok(head) = head::Head::read(bytes) {
+        let _ = body::read_body(bytes, &head, most, &mut |_| ControlFlow::Continue(()));
+    }
+}
+
+/// Reads an index page, for tests of damaged ones.
+#[cfg(test)]
+pub(super) fn read_page(text: &str) {
+    if let Ok(address) = Address::parse("http://host/set/") {
+        let _ = entries(text, &address);
+    }
+}

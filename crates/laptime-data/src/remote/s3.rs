@@ -186,6 +186,12 @@ impl Session for S3Session {
     }
 }
 
+/// Reads a page of a listing, for tests of damaged ones.
+#[cfg(test)]
+pub(super) fn read_listing(text: &str) {
+    let _ = page(text);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

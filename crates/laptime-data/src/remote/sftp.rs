@@ -262,7 +262,7 @@ impl Session for SftpSession {
         let attributes = self.attributes(&root)?;
         if attributes.is_folder() {
             self.root = format!("{}/", root.trim_end_matches('/'));
-            self.list_folder("", 0, found)?;
+            let _ = self.list_folder("", 0, found)?;
             return Ok(Listed::Folder);
         }
         let name = root.rsplit('/').next().unwrap_or_default().to_owned();
@@ -288,4 +288,11 @@ impl Session for SftpSession {
         self.close(&handle)?;
         Ok(Fetched { first_byte: first_byte.unwrap_or_else(|| started.elapsed()), bytes })
     }
+}
+
+/// Reads a packet, for tests of damaged ones.
+#[cfg(test)]
+pub(super) fn read_packet(bytes: &[u8]) {
+    let long = [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat();
+    let _ = Packet::read(&mut long.as_slice());
 }

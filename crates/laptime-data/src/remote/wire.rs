@@ -112,9 +112,19 @@ fn untrusted(host: &str, error: &io::Error, started: Instant) -> SourceError {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
             SourceError::TimedOut(started.elapsed().as_secs())
         }
-        io::ErrorKind::InvalidData => SourceError::Untrusted(format!("{host}: {error}")),
+        io::ErrorKind::InvalidData if is_about_certificate(error) => {
+            SourceError::Untrusted(format!("{host}: {error}"))
+        }
+        io::ErrorKind::InvalidData => {
+            SourceError::BadAnswer(format!("{host} does not encrypt as it should: {error}"))
+        }
         _ => SourceError::Unreachable(format!("{host} broke off while agreeing on encryption: {error}")),
     }
+}
+
+fn is_about_certificate(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    matches!(inner, Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented))
 }
 
 impl Read for Wire {

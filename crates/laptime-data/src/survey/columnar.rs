@@ -20,7 +20,7 @@ pub(crate) use parquet::measure_parquet;
 const MOST_ROWS_A_BYTE: u64 = 100_000;
 
 /// What is in a file, by its own description.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Contents {
     pub(crate) rows: u64,
     /// Bytes that all rows take in memory.
@@ -31,6 +31,8 @@ pub(crate) struct Contents {
     pub(crate) numbers: u64,
     /// Columns that hold something else than numbers.
     pub(crate) other_columns: u64,
+    /// The standard error of all that as a share of it, where it was sampled; 0 where it was counted.
+    pub(crate) relative_error: f64,
 }
 
 /// What was found, and what is wrong with the rest where the file does not end as it should.

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::compression::Compression;
+
 /// A format of data files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,6 +29,10 @@ pub enum Format {
     Npz,
     /// JPEG and PNG images, one sample a file.
     Images,
+    /// Records of TensorFlow, each with its length and checksums.
+    TfRecord,
+    /// A tar archive as WebDataset writes it: files that share a name up to the first dot are a sample.
+    Tar,
     /// Anything else, of which only the bytes are known.
     Other,
 }
@@ -38,7 +44,7 @@ impl Format {
     }
 
     fn of_ending(ending: &OsStr) -> Self {
-        let known: [(&str, Self); 15] = [
+        let known: [(&str, Self); 16] = [
             ("jpg", Self::Images),
             ("jpeg", Self::Images),
             ("png", Self::Images),
@@ -54,9 +60,25 @@ impl Format {
             ("feather", Self::Arrow),
             ("npy", Self::Npy),
             ("npz", Self::Npz),
+            ("tar", Self::Tar),
         ];
         let found = known.into_iter().find(|(known, _)| ending.eq_ignore_ascii_case(known));
-        found.map_or(Self::Other, |(_, format)| format)
+        let found = found.map(|(_, format)| format);
+        // TensorFlow numbers its shards behind the ending: `train.tfrecord-00000-of-01024`.
+        let is_records = || {
+            ending.as_encoded_bytes().get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"tfrecord"))
+        };
+        found.or_else(|| is_records().then_some(Self::TfRecord)).unwrap_or(Self::Other)
+    }
+
+    /// By the ending of the name, also of text that is packed; other packed files are known by their bytes only.
+    pub(crate) fn of_packed_name(name: &OsStr) -> (Self, Option<Compression>) {
+        match Compression::of_name(name) {
+            Some((compression, inner)) if Self::of_name(inner).is_text() => {
+                (Self::of_name(inner), Some(compression))
+            }
+            _ => (Self::of_name(name), None),
+        }
     }
 
     /// By the first bytes, for a file whose name says nothing.
@@ -88,6 +110,8 @@ impl Format {
             Self::Npy => "NPY",
             Self::Npz => "NPZ",
             Self::Images => "images",
+            Self::TfRecord => "TFRecord",
+            Self::Tar => "WebDataset",
             Self::Other => "other",
         }
     }
@@ -113,8 +137,19 @@ mod tests {
         assert_eq!(format("photo.JPEG"), Format::Images);
         assert_eq!(format("train-00000.parquet"), Format::Parquet);
         assert_eq!(format("x.csv.gz"), Format::Other);
+        assert_eq!(format("train.tfrecord-00000-of-00010"), Format::TfRecord);
+        assert_eq!(format("shard-000.TAR"), Format::Tar);
         assert_eq!(format("Makefile"), Format::Other);
         assert_eq!(format(".csv"), Format::Other);
+    }
+
+    #[test]
+    fn text_is_known_also_when_it_is_packed() {
+        let format = |name: &str| Format::of_packed_name(OsStr::new(name));
+        assert_eq!(format("x.csv.gz"), (Format::Csv, Some(Compression::Gzip)));
+        assert_eq!(format("c4.00.JSONL.zst"), (Format::JsonLines, Some(Compression::Zstd)));
+        assert_eq!(format("x.tar.gz"), (Format::Other, None));
+        assert_eq!(format("x.csv"), (Format::Csv, None));
     }
 
     #[test]

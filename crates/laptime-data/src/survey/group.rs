@@ -1,23 +1,18 @@
-//! What the files of one kind add up to while folders are walked.
+//! What the files of one kind add up to while they are listed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::columnar::{Contents, Measured, measure_arrow, measure_npy, measure_npz, measure_parquet};
+use super::compression::Compression;
 use super::format::{Format, ending_of};
-use super::problem::{FileProblem, Troubles};
-use super::sample::Sample;
+use super::limits::Limits;
+use super::pairs::name_without_role;
+use super::problem::Troubles;
+use super::sample::{Sample, name_hash};
 use super::sized_file::SizedFile;
-use super::stored::StoredFile;
-
-/// Images whose headers are read where there are more: the mean size of so many is known to a few per cent.
-const IMAGES_LOOKED_INTO: usize = 1_000;
-
-/// Text files that rows are sampled from where there are more.
-const TEXT_FILES: usize = 50_000;
 
 /// Files that the disk's rate is measured on.
 const PROBED_FILES: usize = 256;
@@ -28,10 +23,11 @@ const MOST_ENDINGS: usize = 200;
 /// A page: what the system reads of a file from storage, and the least of it.
 const PAGE_BYTES: u64 = 4096;
 
-/// What is distinguished: a format, and among the others the ending.
+/// What is distinguished: a format, how it is packed, and among the others the ending.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     pub(crate) format: Format,
+    pub(crate) compression: Option<Compression>,
     pub(crate) ending: String,
 }
 
@@ -42,11 +38,7 @@ pub(crate) struct Group {
     pub(crate) bytes: u64,
     /// Bytes that storage has to deliver: whole pages, and none for holes.
     pub(crate) storage_bytes: u64,
-    /// What columnar files declare, added up.
-    pub(crate) contents: Contents,
-    /// Files that gave no answer.
-    pub(crate) broken: u64,
-    /// Files to look into later: images and text.
+    /// Files to look into later.
     pub(crate) sample: Sample<SizedFile>,
 }
 
@@ -58,62 +50,63 @@ pub(crate) struct Found {
     pub(crate) troubles: Troubles,
     /// Files to measure the disk on.
     pub(crate) probed: Sample<SizedFile>,
-    exact: bool,
+    limits: Limits,
 }
 
-/// A file as a walk finds it.
+/// A file as it is found.
 pub(crate) struct FoundFile<'a> {
     pub(crate) format: Format,
+    pub(crate) compression: Option<Compression>,
     pub(crate) name: &'a OsStr,
     pub(crate) hash: u64,
-    pub(crate) metadata: &'a Metadata,
+    pub(crate) bytes: u64,
+    pub(crate) storage_bytes: u64,
+}
+
+impl<'a> FoundFile<'a> {
+    /// By its name, in a folder of that hash.
+    pub(crate) fn new(name: &'a OsStr, folder: u64, bytes: u64, storage_bytes: u64) -> Self {
+        let (format, compression) = Format::of_packed_name(name);
+        let hash = match format {
+            // Arrays that belong together are looked into together or not at all.
+            Format::Npy => name_hash(folder, OsStr::new(&name_without_role(name))),
+            _ => name_hash(folder, name),
+        };
+        Self { format, compression, name, hash, bytes, storage_bytes }
+    }
 }
 
 impl Found {
-    pub(crate) fn new(exact: bool) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Self {
             groups: BTreeMap::new(),
             folders: 0,
             troubles: Troubles::default(),
             probed: Sample::new(PROBED_FILES),
-            exact,
+            limits,
         }
     }
 
     /// Adds a file; its path is asked for only if somebody needs it.
     pub(crate) fn add(&mut self, file: &FoundFile<'_>, path: impl Fn() -> PathBuf) {
-        let bytes = file.metadata.len();
+        let bytes = file.bytes;
         let kind = self.kind(file);
-        let exact = self.exact;
-        let group = self.groups.entry(kind).or_insert_with(|| Group::new(file.format, exact));
+        let most = self.limits.of(&kind);
+        let group = self.groups.entry(kind).or_insert_with(|| Group::new(most));
         group.files += 1;
         group.bytes = group.bytes.saturating_add(bytes);
-        group.storage_bytes = group.storage_bytes.saturating_add(storage_bytes(file.metadata));
+        group.storage_bytes = group.storage_bytes.saturating_add(file.storage_bytes);
         let kept = || SizedFile { path: path(), bytes };
         if bytes >= PAGE_BYTES {
             self.probed.offer(file.hash, kept);
         }
-        if file.format == Format::Images || file.format.is_text() {
+        if file.format != Format::Other {
             group.sample.offer(file.hash, kept);
-        } else if file.format != Format::Other {
-            let path = path();
-            match measure(&path, file.format) {
-                Ok(measured) => {
-                    group.contents = sum(group.contents, measured.contents);
-                    if let Some(problem) = measured.missing {
-                        self.troubles.add(&path, &problem);
-                    }
-                }
-                Err(problem) => {
-                    group.broken += 1;
-                    self.troubles.add(&path, &problem);
-                }
-            }
         }
     }
 
     fn kind(&self, file: &FoundFile<'_>) -> Kind {
-        let known = Kind { format: file.format, ending: String::new() };
+        let known = Kind { format: file.format, compression: file.compression, ending: String::new() };
         if file.format != Format::Other {
             return known;
         }
@@ -135,53 +128,20 @@ impl Found {
 }
 
 impl Group {
-    fn new(format: Format, exact: bool) -> Self {
-        let most = match format {
-            _ if exact => usize::MAX,
-            Format::Images => IMAGES_LOOKED_INTO,
-            _ => TEXT_FILES,
-        };
-        Self {
-            files: 0,
-            bytes: 0,
-            storage_bytes: 0,
-            contents: Contents { decoded_exactly: true, ..Contents::default() },
-            broken: 0,
-            sample: Sample::new(most),
-        }
+    fn new(most: usize) -> Self {
+        Self { files: 0, bytes: 0, storage_bytes: 0, sample: Sample::new(most) }
     }
 
     fn merge(&mut self, other: Self) {
         self.files += other.files;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.storage_bytes = self.storage_bytes.saturating_add(other.storage_bytes);
-        self.contents = sum(self.contents, other.contents);
-        self.broken += other.broken;
         self.sample.merge(other.sample);
     }
 }
 
-fn measure(path: &Path, format: Format) -> Result<Measured, FileProblem> {
-    let stored = StoredFile::open(path)?;
-    match format {
-        Format::Parquet => measure_parquet(&stored),
-        Format::Arrow => measure_arrow(&stored),
-        Format::Npy => measure_npy(&stored),
-        _ => measure_npz(&stored),
-    }
-}
-
-fn sum(a: Contents, b: Contents) -> Contents {
-    Contents {
-        rows: a.rows.saturating_add(b.rows),
-        decoded_bytes: a.decoded_bytes.saturating_add(b.decoded_bytes),
-        decoded_exactly: a.decoded_exactly && b.decoded_exactly,
-        numbers: a.numbers.saturating_add(b.numbers),
-        other_columns: a.other_columns.max(b.other_columns),
-    }
-}
-
-fn storage_bytes(metadata: &Metadata) -> u64 {
+/// What the kernel reads of a file from storage: whole pages, and none for holes.
+pub(crate) fn storage_bytes(metadata: &Metadata) -> u64 {
     let pages = metadata.len().div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES);
     pages.min(metadata.blocks().saturating_mul(512).next_multiple_of(PAGE_BYTES))
 }

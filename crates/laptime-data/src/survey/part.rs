@@ -4,19 +4,23 @@ use serde::Serialize;
 
 use super::SurveyOptions;
 use super::amount::Amount;
+use super::compression::Compression;
+use super::effort::Looking;
 use super::format::Format;
 use super::group::{Group, Kind};
+use super::measured::{Together, Whole, measure_all};
 use super::pictures::{Pictures, Sides, look_at_pictures};
 use super::problem::Troubles;
 use super::sized_file::SizedFile;
 use super::text::{TextFiles, count_rows};
-use super::watch::Watch;
 
 /// All files of one format; among those of no known format, of one ending.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
     /// The format.
     pub format: Format,
+    /// How each file is packed as a whole; `None` where it is not.
+    pub compression: Option<Compression>,
     /// The ending of the names, where the format is not known.
     pub ending: Option<String>,
     /// Files.
@@ -41,20 +45,17 @@ pub struct Part {
     pub sides: Option<Sides>,
 }
 
-/// Looks into the files of a group; also returns the bytes of text that were read.
-pub(super) fn measure(
-    kind: &Kind,
-    group: Group,
-    options: &SurveyOptions,
-    watch: &Watch,
-    troubles: &mut Troubles,
-) -> (Part, u64) {
+/// Looks into the files of a group.
+pub(super) fn measure(kind: &Kind, group: Group, looking: Looking<'_>, troubles: &mut Troubles) -> Part {
+    let (whole, options) = (group.sample.is_all(), looking.options);
+    let files: Vec<SizedFile> = group.sample.into_kept();
     let plain = Part {
         format: kind.format,
+        compression: kind.compression,
         ending: (kind.format == Format::Other).then(|| kind.ending.clone()),
         files: group.files,
-        looked_into: if kind.format == Format::Other { 0 } else { group.files },
-        broken: group.broken,
+        looked_into: 0,
+        broken: 0,
         bytes: group.bytes,
         storage_bytes: group.storage_bytes,
         samples: None,
@@ -64,51 +65,53 @@ pub(super) fn measure(
         sides: None,
     };
     match kind.format {
-        Format::Other => (plain, 0),
+        Format::Other => plain,
         Format::Images => {
-            let mut sample: Vec<SizedFile> = group.sample.into_kept();
-            // In the order of their names, so that the same file is reported first whenever several are broken.
-            sample.sort_by(|a, b| a.path.cmp(&b.path));
-            let pictures = look_at_pictures(&sample, plain.files, watch, troubles);
-            (images(plain, &pictures, options), 0)
+            let pictures = look_at_pictures(&files, plain.files, looking, troubles);
+            images(plain, &pictures, options)
         }
-        format if format.is_text() => text(plain, group, options, watch, troubles),
-        _ => (columnar(plain, &group, options), 0),
+        format if format.is_text() && kind.compression.is_none() => {
+            text(plain, TextFiles::new(format, files), whole, looking, troubles)
+        }
+        _ => {
+            let all = Whole { kind, files: group.files, bytes: group.bytes };
+            declared(plain, &measure_all(all, &files, looking, troubles), options)
+        }
     }
 }
 
-fn columnar(part: Part, group: &Group, options: &SurveyOptions) -> Part {
-    let contents = &group.contents;
-    let decoded = Amount { exact: contents.decoded_exactly, ..Amount::counted(contents.decoded_bytes) };
-    let answered = group.files > group.broken;
+/// What the files declare, or what unpacking them gave.
+fn declared(part: Part, together: &Together, options: &SurveyOptions) -> Part {
+    let part = Part { looked_into: together.looked_into, broken: together.broken, ..part };
+    if !together.is_answer() {
+        return part;
+    }
+    let has_columns = !matches!(part.format, Format::TfRecord | Format::Tar | Format::JsonLines);
+    let device_bytes = has_columns.then(|| together.numbers.times(options.dtype.bytes() as f64));
+    // Text that does not become numbers takes at least its own bytes.
+    let decoded_bytes = match device_bytes {
+        Some(bytes) if part.format.is_text() && together.other_columns == 0 => bytes,
+        _ => together.decoded_bytes,
+    };
     Part {
-        samples: answered.then(|| Amount::counted(contents.rows)),
-        decoded_bytes: answered.then_some(decoded),
-        device_bytes: answered
-            .then(|| Amount::counted(contents.numbers.saturating_mul(options.dtype.bytes()))),
-        other_columns: contents.other_columns,
+        samples: Some(together.rows),
+        decoded_bytes: Some(decoded_bytes),
+        device_bytes,
+        other_columns: together.other_columns,
         ..part
     }
 }
 
-fn text(
-    part: Part,
-    group: Group,
-    options: &SurveyOptions,
-    watch: &Watch,
-    troubles: &mut Troubles,
-) -> (Part, u64) {
-    let whole = group.sample.is_all();
-    let looked_into = group.sample.len();
-    let files = TextFiles::new(part.format, group.sample.into_kept());
+fn text(part: Part, files: TextFiles, whole: bool, looking: Looking<'_>, troubles: &mut Troubles) -> Part {
+    let looked_into = files.found();
     // Where there were too many files to keep, the rest is like those that were.
     let factor = if whole || files.bytes() == 0 { 1.0 } else { part.bytes as f64 / files.bytes() as f64 };
     let before = troubles.count;
-    let found = count_rows(&files, options.exact, watch, troubles);
+    let found = count_rows(&files, looking, troubles);
     let broken = troubles.count - before;
     let rows = found.rows.map(|rows| Amount { exact: rows.exact && whole, ..rows.times(factor) });
     let device = found.numbers_a_row.zip(rows).map(|(numbers, rows)| rows.times(numbers));
-    let device_bytes = device.map(|numbers| numbers.times(options.dtype.bytes() as f64));
+    let device_bytes = device.map(|numbers| numbers.times(looking.options.dtype.bytes() as f64));
     // Text that does not become numbers takes at least its own bytes.
     let decoded_bytes = match device_bytes {
         Some(bytes) if found.other_columns == 0 => Some(bytes),
@@ -116,10 +119,7 @@ fn text(
     };
     let samples = rows.filter(|_| broken < part.files);
     let other_columns = found.other_columns;
-    (
-        Part { looked_into, samples, decoded_bytes, device_bytes, other_columns, broken, ..part },
-        found.read_bytes,
-    )
+    Part { looked_into, samples, decoded_bytes, device_bytes, other_columns, broken, ..part }
 }
 
 fn images(part: Part, pictures: &Pictures, options: &SurveyOptions) -> Part {

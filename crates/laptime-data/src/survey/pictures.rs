@@ -1,11 +1,11 @@
 //! What a folder's images decode to, by the headers of all of them or of a fair sample.
 
 use super::amount::{Amount, REACH};
+use super::effort::Looking;
 use super::image::{ImageHeader, read_image};
-use super::problem::{FileProblem, Troubles};
+use super::looking::{Patience, look_into};
+use super::problem::Troubles;
 use super::sized_file::SizedFile;
-use super::stored::StoredFile;
-use super::watch::Watch;
 
 /// What the headers say of all images.
 #[derive(Clone, Copy, Debug)]
@@ -35,25 +35,33 @@ pub struct Sides {
     pub largest: (u32, u32),
 }
 
-/// Reads the headers of the sample, of `files` images in all.
+/// Reads the headers of the sample, which is in a fair order, of `files` images in all.
 pub(crate) fn look_at_pictures(
     sample: &[SizedFile],
     files: u64,
-    watch: &Watch,
+    looking: Looking<'_>,
     troubles: &mut Troubles,
 ) -> Pictures {
+    let (place, effort) = (looking.place, looking.effort(sample.len()));
+    let patience = if effort.exact || !effort.far { Patience::ENDLESS } else { effort.looking };
+    // On one machine a header takes less than handing it to another thread.
+    let threads = if effort.far { place.threads() } else { 1 };
+    let look = |file: &SizedFile| read_image(&*place.open_for_samples(file)?);
+    let seen = look_into(sample, threads, patience, looking.watch, look);
     let mut headers = Vec::with_capacity(sample.len());
     let mut looked_into = 0;
-    for file in sample.iter().take_while(|_| !watch.stopped()) {
+    let mut broken = Vec::new();
+    for (file, seen) in sample.iter().zip(seen) {
+        let Some(seen) = seen else { continue };
         looked_into += 1;
-        match StoredFile::open_for_samples(&file.path)
-            .map_err(FileProblem::from)
-            .and_then(|it| read_image(&it))
-        {
+        match seen {
             Ok(header) => headers.push(header),
-            Err(problem) => troubles.add(&file.path, &problem),
+            Err(problem) => broken.push((&file.path, problem)),
         }
     }
+    // In the order of their names, so that the same file is reported first whenever several are broken.
+    broken.sort_by_key(|(path, _)| *path);
+    broken.iter().for_each(|(path, problem)| troubles.add(path, problem));
     let looked = Looked { headers, looked_into, files };
     let sound = looked.sound();
     let each = |sum: Amount| Some(sum.times(1.0 / sound?.mean.max(1.0)));

@@ -6,6 +6,8 @@ use std::path::Path;
 use laptime_core::display_name;
 use serde::Serialize;
 
+use crate::source::SourceError;
+
 /// Problems listed one by one; of more only the number is kept.
 const MOST_LISTED: usize = 100;
 
@@ -36,6 +38,12 @@ pub enum FileProblem {
         /// What it has.
         bytes: u64,
     },
+    /// A place that does not list all it has.
+    #[error("cannot be listed any further: {0}")]
+    Unlisted(#[source] SourceError),
+    /// An object whose length its place does not tell.
+    #[error("has a length that is not known")]
+    UnknownLength,
     /// A link that leads to a folder that was counted already, above it or elsewhere.
     #[error("links to a folder that is already counted")]
     CountedAlready,

@@ -46,18 +46,14 @@ impl<T> Sample<T> {
         }
     }
 
-    /// How much was kept.
-    pub(crate) fn len(&self) -> u64 {
-        self.kept.len() as u64
-    }
-
     /// Whether everything that was offered was kept.
     pub(crate) fn is_all(&self) -> bool {
         self.halvings == 0
     }
 
-    /// What was kept, in no order that means anything.
-    pub(crate) fn into_kept(self) -> Vec<T> {
+    /// What was kept, in the order of the hashes: any first few of them are a fair sample too.
+    pub(crate) fn into_kept(mut self) -> Vec<T> {
+        self.kept.sort_by_key(|(hash, _)| *hash);
         self.kept.into_iter().map(|(_, value)| value).collect()
     }
 }

@@ -8,8 +8,15 @@ use super::*;
 use crate::allocation::largest_during;
 use crate::mutation::npy;
 
-const OPTIONS: SurveyOptions =
-    SurveyOptions { epochs: 1, dtype: ElementType::Float32, size: None, exact: false, measure_disk: false };
+const OPTIONS: SurveyOptions = SurveyOptions {
+    epochs: 1,
+    dtype: ElementType::Float32,
+    size: None,
+    exact: false,
+    measure_disk: false,
+    max_files: None,
+    patience: Duration::ZERO,
+};
 
 fn survey(path: &Path) -> Survey {
     Survey::of(&[path.to_owned()], &OPTIONS, &Watch::default())

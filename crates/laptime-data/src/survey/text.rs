@@ -6,6 +6,8 @@ mod dialect;
 mod files;
 mod rows;
 
+pub(crate) use counter::RecordCounter;
+pub(crate) use dialect::{Dialect, HEAD_BYTES};
 pub(crate) use files::TextFiles;
 pub(crate) use rows::count_rows;
 

@@ -4,7 +4,6 @@
 //! folder is entered once, whatever leads to it, so that no loop has an end to wait for.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::num::NonZero;
@@ -13,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::format::Format;
-use super::group::{Found, FoundFile};
+use super::group::{Found, FoundFile, storage_bytes};
+use super::limits::Limits;
 use super::problem::FileProblem;
 use super::sample::name_hash;
 use super::stored::{Stored, StoredFile};
@@ -25,9 +25,9 @@ const MOST_THREADS: usize = 8;
 /// Files after which the watchers are notified.
 const NOTIFY_EVERY: u64 = 256;
 
-/// Everything below the paths; `exact` keeps every file that has to be looked into.
-pub(crate) fn walk(paths: &[PathBuf], exact: bool, watch: &Watch) -> Found {
-    let mut found = Found::new(exact);
+/// Everything below the paths.
+pub(crate) fn walk(paths: &[PathBuf], limits: Limits, watch: &Watch) -> Found {
+    let mut found = Found::new(limits);
     let queue = Queue::default();
     for (index, path) in paths.iter().enumerate() {
         visit_root(path, index as u64, &queue, &mut found, watch);
@@ -35,7 +35,7 @@ pub(crate) fn walk(paths: &[PathBuf], exact: bool, watch: &Watch) -> Found {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     std::thread::scope(|scope| {
         let worker = || {
-            let mut found = Found::new(exact);
+            let mut found = Found::new(limits);
             while let Some(folder) = queue.next() {
                 visit_folder(&folder, &queue, &mut found, watch);
                 queue.done();
@@ -128,12 +128,11 @@ fn visit_root(path: &Path, hash: u64, queue: &Queue, found: &mut Found, watch: &
         }
         watch.found(1, metadata.len());
         let name = path.file_name().unwrap_or_default();
-        let format = match Format::of_name(name) {
-            Format::Other => sniffed(path)?,
-            known => known,
-        };
-        let hash = name_hash(hash, name);
-        found.add(&FoundFile { format, name, hash, metadata: &metadata }, || path.to_owned());
+        let mut file = FoundFile::new(name, hash, metadata.len(), storage_bytes(&metadata));
+        if file.format == Format::Other {
+            file.format = sniffed(path)?;
+        }
+        found.add(&file, || path.to_owned());
         Ok(())
     });
     if let Err(problem) = visited {
@@ -162,7 +161,8 @@ fn visit_folder(folder: &Folder, queue: &Queue, found: &mut Found, watch: &Watch
                 let name = entry.file_name();
                 files += 1;
                 bytes += metadata.len();
-                add(&entry, &name, &metadata, folder.hash, found);
+                let file = FoundFile::new(&name, folder.hash, metadata.len(), storage_bytes(&metadata));
+                found.add(&file, || entry.path());
             }
             Ok((Seen::Folder(metadata), entry)) => {
                 let hash = name_hash(folder.hash, &entry.file_name());
@@ -178,12 +178,6 @@ fn visit_folder(folder: &Folder, queue: &Queue, found: &mut Found, watch: &Watch
         }
     }
     watch.found(files, bytes);
-}
-
-fn add(entry: &DirEntry, name: &OsStr, metadata: &Metadata, folder: u64, found: &mut Found) {
-    let format = Format::of_name(name);
-    let hash = name_hash(folder, name);
-    found.add(&FoundFile { format, name, hash, metadata }, || entry.path());
 }
 
 enum Seen {

@@ -35,7 +35,7 @@ impl Watch {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes of text that were read so far to count rows.
+    /// Bytes that were read so far to find out.
     #[must_use]
     pub fn read_bytes(&self) -> u64 {
         self.read_bytes.load(Ordering::Relaxed)

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::link::NetworkLink;
+use crate::link::{NetworkLink, StreamRate};
 use crate::survey::{Amount, Memory};
 
 use super::local_disk::LocalDisk;
@@ -54,6 +54,15 @@ pub struct WhatIf {
     pub copy_s: Amount,
 }
 
+/// A copy with so many streams.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StreamCopy {
+    /// Connections used at the same time.
+    pub streams: u32,
+    /// Its time.
+    pub copy_s: Amount,
+}
+
 /// What moving a dataset over a link takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TransferPlan {
@@ -61,6 +70,8 @@ pub struct TransferPlan {
     pub copy_s: Amount,
     /// Connections used at the same time.
     pub streams: u32,
+    /// The same with every number of streams that was tried.
+    pub by_streams: Vec<StreamCopy>,
     /// Of it, waiting: connecting, and what objects take besides their bytes.
     pub waiting_s: f64,
     /// Machines that read all of it.
@@ -98,6 +109,10 @@ pub fn plan(
     let rate = link.best()?;
     let (objects, bytes) = (dataset.objects as f64, dataset.bytes as f64);
     let copy_s = rate.time(objects, bytes, link.object_s);
+    let copy_of = |rate: &StreamRate| StreamCopy {
+        streams: rate.streams,
+        copy_s: rate.time(objects, bytes, link.object_s),
+    };
     let waiting_s = rate.lead_s + objects * link.object_s / f64::from(rate.streams);
     // Alone a reader takes what it can; together they take what the link has.
     let all = link.most_bytes_per_s()?.dividing(bytes * dataset.readers as f64);
@@ -114,6 +129,7 @@ pub fn plan(
     Some(TransferPlan {
         copy_s,
         streams: rate.streams,
+        by_streams: link.rates.iter().map(copy_of).collect(),
         waiting_s,
         readers: dataset.readers,
         shared_epoch_s,

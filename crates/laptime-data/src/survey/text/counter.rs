@@ -22,6 +22,11 @@ impl RecordCounter {
         self.scanner.feed(piece, &mut |_| self.records += 1);
     }
 
+    /// The records that have ended so far.
+    pub(crate) fn so_far(&self) -> u64 {
+        self.records
+    }
+
     /// All records; the last one may lack its line end.
     pub(crate) fn finish(mut self) -> u64 {
         self.scanner.finish(&mut |_| self.records += 1);

@@ -6,7 +6,7 @@ use laptime_load::is_header;
 use super::super::format::Format;
 
 /// The most bytes of a file's beginning that are looked at; a first row that is longer stays unknown.
-pub(super) const HEAD_BYTES: u64 = 16 << 10;
+pub(crate) const HEAD_BYTES: u64 = 16 << 10;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -29,8 +29,8 @@ pub(crate) struct Dialect {
 impl Dialect {
     /// By the beginning of the file, at most [`HEAD_BYTES`] of it; `whole` if that is all.
     pub(crate) fn of(head: &[u8], format: Format, whole: bool) -> Self {
-        let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-        let top = (head.len() - text.len()) as u8;
+        let top = top_of(head);
+        let (text, top) = (&head[top..], top as u8);
         let lines =
             Self { delimiter: None, columns: None, numeric_columns: None, header: false, top, quotes: false };
         if format == Format::JsonLines {
@@ -59,6 +59,11 @@ impl Dialect {
             ..fields
         }
     }
+}
+
+/// Bytes before the first record.
+pub(crate) fn top_of(head: &[u8]) -> usize {
+    if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
 fn numbers(record: &ByteRecord) -> u32 {

@@ -12,6 +12,8 @@ const WHOLE_FILE_BYTES: u64 = HEAD_BYTES;
 pub(crate) struct TextFiles {
     pub(crate) format: Format,
     files: Vec<SizedFile>,
+    /// Files, also those without a byte.
+    found: u64,
     /// Where each file ends in the stretch of all.
     ends: Vec<u64>,
 }
@@ -25,8 +27,17 @@ pub(super) struct Unit {
     pub(super) whole: bool,
 }
 
+impl Unit {
+    /// With the byte before it, which shows whether it begins with a record.
+    pub(super) fn with_byte_before(&self) -> Self {
+        let more = u64::from(self.start > 0);
+        Self { start: self.start - more, length: self.length + more, ..*self }
+    }
+}
+
 impl TextFiles {
     pub(crate) fn new(format: Format, mut files: Vec<SizedFile>) -> Self {
+        let found = files.len() as u64;
         files.retain(|file| file.bytes > 0);
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut end = 0_u64;
@@ -34,7 +45,11 @@ impl TextFiles {
             end = end.saturating_add(file.bytes);
             end
         });
-        Self { format, ends: ends.collect(), files }
+        Self { format, ends: ends.collect(), found, files }
+    }
+
+    pub(crate) fn found(&self) -> u64 {
+        self.found
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -48,6 +63,18 @@ impl TextFiles {
     /// Files that are never read whole, so that their headers have to be taken off.
     pub(super) fn large_files(&self) -> u64 {
         self.files.iter().filter(|file| file.bytes > WHOLE_FILE_BYTES).count() as u64
+    }
+
+    /// All files in pieces of at most so many bytes, in order.
+    pub(super) fn pieces(&self, piece_bytes: u64) -> impl Iterator<Item = Unit> + use<'_> {
+        self.files.iter().enumerate().flat_map(move |(file, sized)| {
+            let bytes = sized.bytes;
+            (0..bytes.div_ceil(piece_bytes)).map(move |index| {
+                let start = index * piece_bytes;
+                let length = piece_bytes.min(bytes - start);
+                Unit { file, start, length, whole: length == bytes }
+            })
+        })
     }
 
     /// The unit that holds a position of the stretch; a unit is met in proportion to its length.

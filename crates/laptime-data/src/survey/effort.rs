@@ -1,0 +1,72 @@
+//! How hard files are looked into.
+
+use std::time::Duration;
+
+use super::SurveyOptions;
+use super::looking::Patience;
+use super::place::Place;
+use super::watch::Watch;
+
+/// How long the files of one kind are looked into: of those not looked into by then the others are a fair sample.
+const LOOKING: Duration = Duration::from_secs(5);
+
+/// Bytes that may be read of one file on the way to a count, where its share of the bytes is less.
+const NEAR_BYTES: u64 = 64 << 20;
+const FAR_BYTES: u64 = 4 << 20;
+
+/// The share of a file that may be read of it otherwise.
+const MOST_SHARE: u64 = 50;
+
+/// What files are looked into with.
+#[derive(Clone, Copy)]
+pub(crate) struct Looking<'a> {
+    pub(crate) options: &'a SurveyOptions,
+    pub(crate) place: Place<'a>,
+    pub(crate) watch: &'a Watch,
+}
+
+impl Looking<'_> {
+    /// How hard each of so many files is looked into.
+    pub(crate) fn effort(&self, files: usize) -> Effort {
+        Effort::of(self.options, files, self.place.is_far())
+    }
+}
+
+/// How hard files are looked into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Whether everything is counted, however long that takes.
+    pub(crate) exact: bool,
+    /// How long counting one file may take where an estimate would do.
+    pub(crate) patience: Duration,
+    /// How long all files are looked into.
+    pub(crate) looking: Patience,
+    /// Whether a read costs a way through a network.
+    pub(crate) far: bool,
+}
+
+impl Effort {
+    /// For so many files, each of which gets its part of the time.
+    pub(crate) fn of(options: &SurveyOptions, files: usize, far: bool) -> Self {
+        let each = options.patience / u32::try_from(files).unwrap_or(u32::MAX).max(1);
+        // Less than this is no time to read anything.
+        let least = Duration::from_millis(20).min(options.patience);
+        Self {
+            exact: options.exact,
+            patience: each.max(least),
+            looking: Patience::of(LOOKING.max(options.patience)),
+            far,
+        }
+    }
+
+    /// Bytes that may be read of a file of that size.
+    pub(crate) fn bytes(&self, file_bytes: u64) -> u64 {
+        let least = if self.far { FAR_BYTES } else { NEAR_BYTES };
+        if self.exact { u64::MAX } else { (file_bytes / MOST_SHARE).max(least) }
+    }
+
+    /// When counting one file ends that begins now.
+    pub(crate) fn for_one(&self) -> Patience {
+        if self.exact { Patience::ENDLESS } else { Patience::of(self.patience) }
+    }
+}

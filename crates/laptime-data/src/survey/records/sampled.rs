@@ -1,0 +1,142 @@
+//! Records of a file too long to walk, by stretches of it that begin at random places.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::super::density::Round;
+use super::super::effort::Effort;
+use super::super::problem::FileProblem;
+use super::super::stored::Stored;
+use super::super::watch::Watch;
+use super::headers::Headers;
+use super::walk::Begun;
+use super::{Contents, Framing, contents};
+
+/// Members that a stretch is meant to have.
+const MEMBERS: u64 = 16;
+
+/// Stretches of the first round; every other has twice as many.
+const FIRST_ROUND: u64 = 16;
+const MOST_DRAWS: u64 = 4_096;
+
+/// The longest search for a header, and what is read of it at a time.
+const LONGEST_SEARCH: u64 = 16 << 20;
+const PIECE_BYTES: u64 = 64 << 10;
+
+/// What the whole file has.
+pub(super) fn estimate<F: Framing>(
+    stored: &dyn Stored,
+    begun: &Begun,
+    effort: Effort,
+    watch: &Watch,
+) -> Result<Contents, FileProblem> {
+    let bytes = stored.bytes();
+    let member_bytes = (begun.bytes / begun.members.max(1)).max(1);
+    let mut draws = Draws {
+        headers: Headers::new(stored),
+        stretch: (MEMBERS * member_bytes).clamp(4 << 10, (bytes / FIRST_ROUND).max(4 << 10)),
+        data_bytes: 0,
+        covered: 0,
+        rng: ChaCha8Rng::seed_from_u64(bytes),
+        watch,
+    };
+    let (patience, allowed) = (effort.for_one(), effort.bytes(bytes));
+    let mut strata = FIRST_ROUND;
+    let mut all = draws.round::<F>(strata)?;
+    while !all.good_enough() && !patience.is_over() && !watch.stopped() && all.draws < MOST_DRAWS as f64 {
+        let each = draws.headers.read / all.draws.max(1.0) as u64;
+        strata = (strata * 2).min(allowed.saturating_sub(draws.headers.read) / each.max(1));
+        if strata < 2 {
+            break;
+        }
+        all = all.with(draws.round::<F>(strata)?);
+    }
+    let share = draws.data_bytes as f64 / draws.covered.max(1) as f64;
+    // The first sample follows on none, so that no stretch counts it.
+    let samples = (all.density * bytes as f64) as u64 + 1;
+    Ok(contents(samples, (share * bytes as f64) as u64, all.relative_error()))
+}
+
+struct Draws<'a> {
+    headers: Headers<'a>,
+    stretch: u64,
+    /// Bytes of data in all stretches, and bytes that those members take with their headers.
+    data_bytes: u64,
+    covered: u64,
+    rng: ChaCha8Rng,
+    watch: &'a Watch,
+}
+
+impl Draws<'_> {
+    fn round<F: Framing>(&mut self, strata: u64) -> Result<Round, FileProblem> {
+        let bytes = self.headers.stored.bytes();
+        let apart = (bytes / strata).max(1);
+        let mut densities = Vec::new();
+        for index in 0..strata {
+            if self.watch.stopped() {
+                break;
+            }
+            let place = index * apart + self.rng.next_u64() % apart;
+            densities.extend(self.density::<F>(place / F::ALIGNMENT * F::ALIGNMENT)?);
+        }
+        Round::of(&densities).ok_or(FileProblem::Damaged("no header was found in it"))
+    }
+
+    /// Samples for every byte from this place on; `None` where no header was found.
+    ///
+    /// A sample is counted at its last member, which is the one that a member of another follows: so no stretch
+    /// has to know what came before it.
+    fn density<F: Framing>(&mut self, place: u64) -> Result<Option<f64>, FileProblem> {
+        let bytes = self.headers.stored.bytes();
+        let end = place.saturating_add(self.stretch).min(bytes);
+        let Some(mut at) = self.search::<F>(place)? else { return Ok(None) };
+        let (mut framing, mut ended, mut current) = (F::default(), 0_u64, None);
+        while at < bytes {
+            let member = match framing.member(&mut self.headers, at) {
+                Ok(Some(member)) => member,
+                Ok(None) => break,
+                Err(FileProblem::Unreadable(error)) => return Err(error.into()),
+                // A header that was none, or damage: this stretch says nothing.
+                Err(_) => return Ok(None),
+            };
+            if let Some(sample) = member.sample {
+                ended += u64::from(current.is_some_and(|current| current != sample));
+                current = Some(sample);
+                if at >= end {
+                    break;
+                }
+            }
+            if at < end {
+                self.data_bytes += member.data_bytes;
+                self.covered += member.next - at;
+            }
+            at = member.next;
+        }
+        Ok((end > place).then(|| ended as f64 / (end - place) as f64))
+    }
+
+    /// The first header from this place on.
+    fn search<F: Framing>(&mut self, place: u64) -> Result<Option<u64>, FileProblem> {
+        let bytes = self.headers.stored.bytes();
+        let mut at = place;
+        while at < bytes && at - place < LONGEST_SEARCH {
+            // Pieces overlap by a header, so that none is missed between two.
+            let length = PIECE_BYTES.min(bytes - at);
+            let piece = self.headers.stored.take(at, length)?;
+            self.headers.read += length;
+            let steps = (0..piece.len().saturating_sub(F::HEADER_BYTES - 1)).step_by(F::ALIGNMENT as usize);
+            for step in steps {
+                let header = &piece[step..step + F::HEADER_BYTES];
+                let left = bytes - at - (step + F::HEADER_BYTES) as u64;
+                if F::is_header(header, left) {
+                    return Ok(Some(at + step as u64));
+                }
+            }
+            if at + length >= bytes {
+                break;
+            }
+            at += length - (F::HEADER_BYTES as u64).next_multiple_of(F::ALIGNMENT);
+        }
+        Ok(None)
+    }
+}
