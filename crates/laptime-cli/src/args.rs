@@ -1,6 +1,7 @@
 //! Every command and option of `laptime`, with its help.
 
 mod advise;
+mod amount;
 mod axis;
 mod change;
 mod cluster;

@@ -59,6 +59,12 @@ pub enum SourceError {
     /// Nobody answers there, or the connection broke and could not be made again.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
+    /// What should name it is no URL that is understood.
+    #[error("is not understood: {0}")]
+    BadAddress(&'static str),
+    /// It leads on and on, or to where it must not.
+    #[error("redirects {0}")]
+    Redirected(&'static str),
     /// It is somebody else, or cannot show who it is: a wrong certificate or host key.
     #[error("is not trusted: {0}")]
     Untrusted(String),

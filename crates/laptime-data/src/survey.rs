@@ -56,6 +56,7 @@ use place::Place;
 
 pub use amount::Amount;
 pub use compression::Compression;
+pub(crate) use disk::measure_file;
 pub use disk::{Link, Origin};
 pub use format::Format;
 pub use least::{EpochBytes, Least};

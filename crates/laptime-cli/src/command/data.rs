@@ -1,11 +1,15 @@
 //! `laptime data`: how large a dataset is, and what an epoch over it moves and must take.
 
+mod comparison;
+mod copy;
+mod elsewhere;
 mod progress;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use laptime_data::remote::Place;
 use laptime_data::survey::{Survey, Watch};
 
 use crate::Ending;
@@ -19,6 +23,19 @@ use crate::text::dataset_text;
 use progress::Progress;
 
 pub(crate) fn run(args: &DataArgs, screen: &Screen) -> Result<Ending, Failure> {
+    if args.compare {
+        return comparison::run(args, screen);
+    }
+    if let [path] = args.paths.as_slice()
+        && let Some(url) = path.to_str().filter(|text| Place::is_url(text))
+    {
+        return elsewhere::run(url, args, screen);
+    }
+    if args.time {
+        return Err(Failure::usage("could not time a copy")
+            .because("what lies on this machine is not copied from elsewhere")
+            .hint("laptime data --time https://host/path"));
+    }
     for path in &args.paths {
         check_there(path)?;
     }
@@ -52,8 +69,8 @@ fn check_there(path: &PathBuf) -> Result<(), Failure> {
     let asked = format!("could not read the data in {shown}");
     if shown.to_string().contains("://") {
         return Err(Failure::usage(asked)
-            .because("only local files and folders can be read")
-            .hint("mount or copy it, and name the path"));
+            .because("a URL is looked at alone")
+            .hint("laptime data URL, without other paths"));
     }
     Err(match error.kind() {
         io::ErrorKind::NotFound if path.is_relative() => Failure::usage(asked)

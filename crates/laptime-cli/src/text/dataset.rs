@@ -48,19 +48,19 @@ pub(crate) fn dataset_facts(survey: &Survey) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(label, fact)| Some((label, fact?))).collect()
 }
 
-fn heading(survey: &Survey, style: &Style) -> String {
+pub(super) fn heading(survey: &Survey, style: &Style) -> String {
     let format = survey.format.map_or("no data", Format::name);
     let stopped = if survey.complete { "" } else { ", stopped early: what is known so far" };
     let lines = wrapped(&format!("{}: {format}{stopped}", shown(&survey.source)), style.width, "", "  ");
     lines.iter().map(|line| format!("{}\n", style.paint(&style.fitted(line), Emphasis::Bold))).collect()
 }
 
-fn line(text: &str, style: &Style, paint: Emphasis) -> String {
+pub(super) fn line(text: &str, style: &Style, paint: Emphasis) -> String {
     let lines = wrapped(text, style.width, "", "  ");
     lines.iter().map(|line| format!("{}\n", style.paint(&style.fitted(line), paint))).collect()
 }
 
-fn samples(survey: &Survey) -> String {
+pub(super) fn samples(survey: &Survey) -> String {
     let Some(samples) = survey.samples else {
         let all_broken = survey.parts.iter().any(|part| part.broken > 0);
         return match (survey.complete, all_broken) {
@@ -107,7 +107,7 @@ fn counted_in(estimate: &Amount, what: &str) -> String {
     format!("{} {what}s ({}–{})", rounded(estimate.mean), rounded(estimate.low), rounded(estimate.high))
 }
 
-fn size(survey: &Survey) -> String {
+pub(super) fn size(survey: &Survey) -> String {
     let files = units::counted(survey.files, "file");
     let stored = format!("{} in {files}", units::bytes(survey.bytes));
     match survey.decoded_bytes {
@@ -122,7 +122,7 @@ fn amount(bytes: &Amount) -> String {
     format!("{about}{}", units::bytes(bytes.mean.round() as u64))
 }
 
-fn a_sample(survey: &Survey) -> Option<String> {
+pub(super) fn a_sample(survey: &Survey) -> Option<String> {
     let whole = |bytes: f64| units::bytes(bytes.round() as u64);
     let stored = format!("{} stored", whole(survey.sample_bytes_stored?));
     let decoded = survey.sample_bytes_decoded.map(|bytes| format!(", {} decoded", whole(bytes)));
@@ -138,8 +138,16 @@ fn a_sample(survey: &Survey) -> Option<String> {
 }
 
 fn an_epoch(survey: &Survey) -> String {
+    epoch_of(survey, &format!("reads {} from storage", units::bytes(survey.epoch_bytes.storage)))
+}
+
+/// What an epoch moves of data that lie elsewhere.
+pub(super) fn all_of(survey: &Survey) -> String {
+    epoch_of(survey, &format!("fetches {}", units::bytes(survey.epoch_bytes.files)))
+}
+
+fn epoch_of(survey: &Survey, read: &str) -> String {
     let epoch = &survey.epoch_bytes;
-    let read = format!("reads {} from storage", units::bytes(epoch.storage));
     let Some(device) = &epoch.host_to_device else {
         return format!("{read}; what it moves to a device is unknown");
     };
@@ -155,7 +163,7 @@ fn an_epoch(survey: &Survey) -> String {
     format!("{read}, {moved}{without}")
 }
 
-fn memory(survey: &Survey) -> Option<String> {
+pub(super) fn memory(survey: &Survey) -> Option<String> {
     let memory = survey.memory?;
     let room = format!("{} free", units::bytes(memory.available_bytes));
     let group = if memory.limited_by_cgroup { ", limited by the control group" } else { "" };
@@ -194,6 +202,7 @@ fn disk(survey: &Survey) -> String {
     let latency = link.latency_s.map(|seconds| format!("; {} for 4 KiB", units::duration(seconds)));
     let origin = match link.origin {
         Origin::Storage => "measured past the page cache",
+        Origin::Network => "over the network",
         Origin::Memory => "this file system lives in memory",
         _ => "cannot tell whether a cache had it",
     };
@@ -267,7 +276,7 @@ fn part_name(part: &Part) -> String {
     }
 }
 
-fn troubles(survey: &Survey, style: &Style) -> String {
+pub(super) fn troubles(survey: &Survey, style: &Style) -> String {
     if survey.trouble_count == 0 {
         return String::new();
     }

@@ -60,6 +60,11 @@ impl Amount {
         Self { estimate: Estimate { low: high, high: low, ..turned.estimate }, ..turned }
     }
 
+    /// So much more; the interval keeps its width.
+    pub(crate) fn shifted(self, by: f64) -> Self {
+        self.with_each(|number| number + by)
+    }
+
     /// Both together; their errors are independent.
     pub(crate) fn plus(self, other: Self) -> Self {
         let reach = |of: fn(&Estimate) -> f64| of(&self).hypot(of(&other));

@@ -54,6 +54,8 @@ pub enum Origin {
     Storage,
     /// From memory: the file system lives there.
     Memory,
+    /// From elsewhere, over a network.
+    Network,
     /// Unknown: the kernel did not count them, so a cache may have had them.
     Unknown,
 }
@@ -105,6 +107,11 @@ pub(crate) fn measure_link(files: &[SizedFile], watch: &Watch) -> Option<Link> {
     let measured = results.iter().filter_map(|(streams, rates)| Some((*streams, rate(rates)?)));
     let (streams, bytes_per_s) = measured.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))?;
     Some(Link { protocol: "file", latency_s, bytes_per_s, streams, origin, measured_bytes: read })
+}
+
+/// Measures the storage of one file.
+pub(crate) fn measure_file(path: &Path, bytes: u64, watch: &Watch) -> Option<Link> {
+    measure_link(&[SizedFile { path: path.to_owned(), bytes }], watch)
 }
 
 /// The mean rate and how far the rounds lie apart; of a single round the interval is not known.
