@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::pending;
-use crate::torch::is_plain;
+use crate::torch::are_plain;
 use crate::training::with_training;
 
 /// How the trouble of these hooks is called.
@@ -51,6 +51,8 @@ pub(crate) struct GroupHooks {
 struct Known {
     group: GroupNumber,
     own_rank: i64,
+    /// Whether its collectives are done when the host says so, wherever their tensors are.
+    on_host: bool,
 }
 
 #[pymethods]
@@ -96,7 +98,7 @@ impl GroupHooks {
         }
         let Some(kind) = self.kind(args)? else { return Ok(()) };
         let known = self.known(args.py())?;
-        let (bytes, on_device) = self.measure(args)?;
+        let (bytes, on_device) = self.measure(args, known)?;
         let bytes = if gives(kind, args, known.own_rank)? { bytes } else { 0 };
         let begun = collective_begin(known.group, kind, bytes);
         ISSUED.set(begun.map(|collective| Issued { collective, kind, on_device }));
@@ -132,32 +134,36 @@ impl GroupHooks {
         if let Some(known) = self.known.get() {
             return Ok(known);
         }
-        let (name, backend, ranks, purpose, own_rank) = self.describe.bind(py).call0()?.extract()?;
+        let (name, backend, ranks, purpose, own_rank): (_, String, _, _, _) =
+            self.describe.bind(py).call0()?.extract()?;
+        let on_host = runs_on_host(&backend);
         let group = record::add_group(GroupFacts { name, backend, ranks, purpose });
         // The number of a group that is none: there are more than can be recorded.
         let group = group.unwrap_or(GroupNumber(u16::MAX));
-        Ok(self.known.get_or_init(|| Known { group, own_rank }))
+        Ok(self.known.get_or_init(|| Known { group, own_rank, on_host }))
     }
 
-    /// How many bytes are given, and whether a device gives or gets them.
-    fn measure(&self, args: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
+    /// How many bytes are given, and whether a device gives or gets them on its own time.
+    fn measure(&self, args: &Bound<'_, PyAny>, known: &Known) -> PyResult<(u64, bool)> {
         let py = args.py();
         let given = args.getattr(intern!(py, "input_tensors"))?.cast_into::<PyList>()?;
-        let taken = if given.is_empty() {
-            args.getattr(intern!(py, "output_tensors"))?
-        } else {
-            given.clone().into_any()
-        };
-        let taken = taken.cast_into::<PyList>()?;
-        if !given.iter().chain(taken.iter().take(1)).all(|tensor| is_plain(&tensor)) {
-            return self.measure.bind(py).call1((given, taken))?.extract();
+        if known.on_host && are_plain(&given) {
+            return Ok((bytes_of(&given)?, false));
         }
-        let bytes = |tensor: Bound<'_, PyAny>| tensor.getattr(intern!(py, "nbytes"))?.extract::<u64>();
-        let bytes = given.iter().map(bytes).sum::<PyResult<u64>>()?;
-        let on_host = |tensor: Bound<'_, PyAny>| tensor.getattr(intern!(py, "is_cpu"))?.is_truthy();
-        let on_device = taken.iter().next().map(on_host).transpose()? == Some(false);
-        Ok((bytes, on_device))
+        let taken = args.getattr(intern!(py, "output_tensors"))?;
+        let (bytes, on_device): (u64, bool) = self.measure.bind(py).call1((given, taken))?.extract()?;
+        Ok((bytes, on_device && !known.on_host))
     }
+}
+
+fn bytes_of(tensors: &Bound<'_, PyList>) -> PyResult<u64> {
+    let name = intern!(tensors.py(), "nbytes");
+    tensors.iter().map(|tensor| tensor.getattr(name)?.extract::<u64>()).sum()
+}
+
+/// Whether each backend of a group runs on the host, in PyTorch's words such as `gloo` or `cpu:gloo,cuda:nccl`.
+fn runs_on_host(backend: &str) -> bool {
+    backend.split(',').all(|one| matches!(one.rsplit(':').next(), Some("gloo" | "mpi")))
 }
 
 /// What an operation of PyTorch does; `None` for what is no exchange.

@@ -102,7 +102,7 @@ def test_a_run_of_killed_ranks_opens_and_says_who_died_where(tmp_path: Path, kil
     words = [*LAPTIME_RUN, "--", *torchrun, "launched.py", str(tmp_path)]
     running = watched.start(words, tmp_path)
     pids = [watched.wait_for(tmp_path / f"rank-{rank}", running) for rank in range(2)]
-    (launcher,) = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    launcher = Path(f"/proc/{pids[0]}/stat").read_text().rpartition(")")[2].split()[1]
     everybody = [*watched.descendants(running.pid)]
     if killed == "a-rank":
         watched.kill([pids[1]])
