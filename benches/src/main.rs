@@ -10,6 +10,7 @@ mod images;
 mod kill;
 mod memory;
 mod planted;
+mod ranks;
 mod rows;
 mod scan;
 mod simulation;
@@ -31,6 +32,8 @@ usage: cargo run --release -p laptime-benches -- NAME
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
   planted      a sweep over a program whose law is known: does it find the law?
+  ranks [RANKS [STEPS]]
+               what a report on so many ranks (1,000) with so many steps each (10,000) takes
   rows [N]     rows of N random text files (100) from 2 % of their bytes, against the truth
   scan [N]     N small files (100,000) scanned by laptime and by du, in turns
   simulation   what 10^6 simulated steps of a what-if take
@@ -59,6 +62,9 @@ fn main() -> anyhow::Result<()> {
         ["kill-victim", root] => kill::victim(root.as_ref()),
         ["planted"] => planted::run(),
         ["sleeper", law, x] => planted::sleeper(law, x),
+        ["ranks"] => ranks::run(1_000, 10_000),
+        ["ranks", ranks] => ranks::run(ranks.parse()?, 10_000),
+        ["ranks", ranks, steps] => ranks::run(ranks.parse()?, steps.parse()?),
         ["rows"] => rows::run(100),
         ["rows", files] => rows::run(files.parse()?),
         ["scan"] => scan::run(100_000),
