@@ -11,6 +11,7 @@ mod kill;
 mod memory;
 mod planted;
 mod ranges;
+mod ranks;
 mod rows;
 mod scan;
 mod simulation;
@@ -36,6 +37,8 @@ usage: cargo run --release -p laptime-benches -- NAME
   ranges [N [PYTHON]]
                rows from ranges of a source, N files (3) of each format, against the truth; Parquet and Arrow with a
                Python that has pyarrow
+  ranks [RANKS [STEPS]]
+               what a report on so many ranks (1,000) with so many steps each (10,000) takes
   rows [N]     rows of N random text files (100) from 2 % of their bytes, against the truth
   scan [N]     N small files (100,000) scanned by laptime and by du, in turns
   simulation   what 10^6 simulated steps of a what-if take
@@ -69,6 +72,9 @@ fn main() -> anyhow::Result<()> {
         ["ranges"] => ranges::run(3, None),
         ["ranges", files] => ranges::run(files.parse()?, None),
         ["ranges", files, python] => ranges::run(files.parse()?, Some(python)),
+        ["ranks"] => ranks::run(1_000, 10_000),
+        ["ranks", ranks] => ranks::run(ranks.parse()?, 10_000),
+        ["ranks", ranks, steps] => ranks::run(ranks.parse()?, steps.parse()?),
         ["rows"] => rows::run(100),
         ["rows", files] => rows::run(files.parse()?),
         ["scan"] => scan::run(100_000),

@@ -87,6 +87,18 @@ impl Digest {
         if let Some(process) = self.processes.get_mut(log) {
             process.take(record);
         }
+        if matches!(record, Record::Closed { .. }) {
+            self.let_go(log);
+        }
+    }
+
+    /// A rank that ended and that the report is not about is kept by its sums, so that a thousand take little memory.
+    fn let_go(&mut self, log: usize) {
+        let Some(rank) = self.processes.get(log).map(|process| process.facts.rank) else { return };
+        let before = |process: &Process| process.facts.rank < rank && process.trains();
+        if self.processes.iter().any(before) {
+            self.processes[log].coarsen();
+        }
     }
 
     /// Takes the next record of one of several profiles, numbered from 0.

@@ -173,6 +173,18 @@ impl Fit {
         self.began.map_or(Ticks(0), |began| self.ended.unwrap_or(end).since(began))
     }
 
+    /// Keeps what a rank beside others is shown by: its sums, a few epochs and a few blocks of steps.
+    pub(crate) fn coarsen(&mut self) {
+        const BLOCKS: usize = 64;
+        const EPOCHS: usize = 16;
+        self.steps.coarsen(BLOCKS);
+        let mut rows = usize::MAX;
+        while self.epochs.rows().len() > EPOCHS && self.epochs.rows().len() < rows {
+            rows = self.epochs.rows().len();
+            self.fold_epochs();
+        }
+    }
+
     /// Halves the rows of its epochs.
     pub(crate) fn fold_epochs(&mut self) {
         self.epochs.fold(&self.facts);

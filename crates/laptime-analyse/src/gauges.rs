@@ -48,13 +48,17 @@ impl Course {
         self.taken += 1;
         self.newest = Some(sample.clone());
         if self.kept.len() >= MOST_SAMPLES {
-            let mut at = 0;
-            self.kept.retain(|_| {
-                at += 1;
-                at % 2 == 1
-            });
-            self.thinned += 1;
+            self.thin();
         }
+    }
+
+    fn thin(&mut self) {
+        let mut at = 0;
+        self.kept.retain(|_| {
+            at += 1;
+            at % 2 == 1
+        });
+        self.thinned += 1;
     }
 
     /// All that are kept, and the newest.
@@ -87,6 +91,15 @@ pub(crate) struct Gauges {
 }
 
 impl Gauges {
+    /// Keeps the ends and a few samples between them.
+    pub(crate) fn coarsen(&mut self) {
+        const SAMPLES: usize = 8;
+        while self.course.kept.len() > SAMPLES {
+            self.course.thin();
+        }
+        self.course.kept.shrink_to_fit();
+    }
+
     /// Takes the next sample of the probes.
     pub(crate) fn take(&mut self, sample: &Sample) {
         self.fold(sample);

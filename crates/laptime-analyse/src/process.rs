@@ -259,6 +259,12 @@ impl Process {
         }
     }
 
+    /// Keeps what a rank beside others is shown by; for one whose log has ended.
+    pub(crate) fn coarsen(&mut self) {
+        self.fits.values_mut().for_each(Fit::coarsen);
+        self.gauges.coarsen();
+    }
+
     fn close_communication(&mut self) {
         self.communication.iter_mut().for_each(|communication| communication.close());
     }

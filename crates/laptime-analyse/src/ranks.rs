@@ -113,6 +113,7 @@ fn rank_summary(rank: u32, run: &Supervised<'_>, beside: Beside) -> RankSummary 
         work_error_s: laps.work_error_s(),
         host: run.process.facts.host.clone(),
         communication,
+        clock: beside.clock,
     }
 }
 
@@ -229,6 +230,7 @@ mod tests {
             work_error_s: error_ms.map(|error| error * 1e-3),
             host: None,
             communication: None,
+            clock: None,
         }
     }
 

@@ -14,7 +14,7 @@ mod tracks;
 mod trainers;
 
 pub use communication::{
-    CommunicationSummary, FitStraggler, GroupSummary, Pattern, RankCommunication, Straggler,
+    ClockDistance, CommunicationSummary, FitStraggler, GroupSummary, Pattern, RankCommunication, Straggler,
 };
 pub use findings::{Death, Finding, Law, OpenStageSummary, Part, Warning};
 pub use fits::{EpochTimes, FitSummary, MetricValue, SteadySteps, TargetSummary};

@@ -95,6 +95,14 @@ impl StepSeries {
         &self.blocks[skipped as usize..]
     }
 
+    /// Keeps less detail than so many blocks need.
+    pub(crate) fn coarsen(&mut self, most: usize) {
+        while self.blocks.len() > most.max(1) {
+            self.merge_neighbours();
+        }
+        self.blocks.shrink_to_fit();
+    }
+
     fn merge_neighbours(&mut self) {
         let pairs = self.blocks.chunks(2).map(|pair| {
             let mut sum = pair[0];

@@ -100,6 +100,6 @@ impl Group {
         }
         let (step, fit) = around.host.step_at(stay.start);
         let still = total(still.into_iter()) as f32;
-        Meeting { sequence, step, fit, stay: stay.length() as f32, still, work }
+        Meeting { sequence, step, fit, left: stay.end, stay: stay.length() as f32, still, work }
     }
 }

@@ -9,7 +9,7 @@ use crate::statistics::median;
 
 /// A rank that kept less than this share of what others kept says too little to be laid beside them.
 const FEWEST: f64 = 0.25;
-/// A tile this many times as long as the one in the middle happened once: it says nothing about the others.
+/// A tile this many times as long as the step in the middle happened once: it says nothing about the others.
 const ONCE: f64 = 20.0;
 
 /// One rank of a group.
@@ -105,9 +105,11 @@ impl<'a> Joined<'a> {
         all.map(|meetings| tile(&self.members, meetings)).collect()
     }
 
-    /// The length of the tile in the middle, seconds.
-    pub(super) fn usual_length(&self) -> f64 {
-        median(&self.tiles.iter().map(|tile| tile.length).collect::<Vec<_>>()).unwrap_or(0.0)
+    /// The length of the step in the middle, as far as its tiles were kept; seconds.
+    pub(super) fn usual_step(&self) -> f64 {
+        let steps = self.tiles.chunk_by(|a, b| a.step == b.step);
+        let lengths: Vec<f64> = steps.map(|step| step.iter().map(|tile| tile.length).sum()).collect();
+        median(&lengths).unwrap_or(0.0)
     }
 
     /// Everything between the meetings of this group in its first rank, seconds.
@@ -116,7 +118,7 @@ impl<'a> Joined<'a> {
     }
 
     fn leave_out_what_happened_once(&mut self) {
-        let most = ONCE * self.usual_length();
+        let most = ONCE * self.usual_step();
         self.tiles.retain(|tile| tile.length <= most);
     }
 }

@@ -6,12 +6,12 @@
 //! the time stood still and the work by stage; sums over tiles say what a run lost, and tiles of the same group and
 //! number, kept by all ranks, say to whom.
 
-use laptime_core::StageId;
+use laptime_core::{StageId, Ticks};
 
 /// Stages told apart in a tile; what else a process does is in the last one.
 pub(super) const SLOTS: usize = 16;
-/// Meetings kept of a group by all its ranks together, and by one of them at least and at most: at 84 bytes each
-/// 1,000 ranks take less than 90 MB, and a few ranks keep every step of a short run.
+/// Meetings kept of a group by all its ranks together, and by one of them at least and at most: at 96 bytes each
+/// 1,000 ranks take less than 100 MB, and a few ranks keep every step of a short run.
 const KEPT_BY_ALL: usize = 1 << 15;
 const KEPT_BY_ONE: (usize, usize) = (1_024, 8_192);
 /// Neighbours that are kept or dropped together, so that most steps are kept whole.
@@ -28,6 +28,8 @@ pub(crate) struct Meeting {
     pub(super) step: u32,
     /// The fit of that step.
     pub(super) fit: u32,
+    /// When this rank left it.
+    pub(super) left: Ticks,
     /// How long this rank was in it, ticks.
     pub(super) stay: f32,
     /// How long it stood still in the tile, ticks.

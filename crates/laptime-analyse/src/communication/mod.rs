@@ -6,6 +6,7 @@
 mod advantage;
 mod blame;
 mod cause;
+mod clocks;
 mod exposure;
 mod fold;
 mod group;

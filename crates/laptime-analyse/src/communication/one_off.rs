@@ -4,9 +4,9 @@ use super::advantage::saved;
 use super::blame::{Blamed, in_tile};
 use super::joined::Joined;
 
-/// What is lost at once is worth a word from this share of the time on, and from this many usual tiles.
+/// What is lost at once is worth a word from this share of the time on, and from this many usual steps.
 const MUCH: f64 = 0.02;
-const UNUSUAL: f64 = 20.0;
+const UNUSUAL: f64 = 10.0;
 
 /// A rank that was late once.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub(super) struct OneOff {
 /// The longest of them; `None` where nothing of the kind happened.
 pub(super) fn one_off(joined: &Joined<'_>) -> Option<OneOff> {
     let world = joined.members.len();
-    let least = (MUCH * joined.covered_s()).max(UNUSUAL * joined.usual_length());
+    let least = (MUCH * joined.covered_s()).max(UNUSUAL * joined.usual_step());
     let found = joined.longest().into_iter().filter_map(|tile| {
         let last = (0..world).max_by(|a, b| tile.worked[*a].total_cmp(&tile.worked[*b]))?;
         let late: Vec<bool> = (0..world).map(|member| member == last).collect();

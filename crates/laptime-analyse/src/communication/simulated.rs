@@ -31,13 +31,15 @@ pub(crate) struct Simulated {
     /// How much every stage varies, as a share of it.
     pub(crate) noise: f64,
     pub(crate) transfer: f64,
+    /// The half of the backward pass after the first gradients are given, ms.
+    pub(crate) second_half: f64,
     pub(crate) trial: u64,
 }
 
 impl Default for Simulated {
     fn default() -> Self {
-        let (exchange, transfer) = (Exchange::Overlapped, 2.0 * MS);
-        Self { ranks: 4, steps: 40, exchange, noise: 0.1, transfer, trial: 0 }
+        let (exchange, transfer, second_half) = (Exchange::Overlapped, 2.0 * MS, 8.0);
+        Self { ranks: 4, steps: 40, exchange, noise: 0.1, transfer, second_half, trial: 0 }
     }
 }
 
@@ -109,7 +111,7 @@ impl Simulated {
             data: of(2.0),
             forward: of(8.0),
             first_half: of(8.0),
-            second_half: of(8.0),
+            second_half: of(self.second_half),
             optimizer: of(4.0),
         };
         match delay {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use laptime_core::GroupFacts;
 
 use super::cause::cause;
+use super::clocks::distance;
 use super::group::Group;
 use super::joined::{Joined, Member};
 use super::lateness::Lateness;
@@ -12,7 +13,9 @@ use super::one_off::one_off;
 use super::sentence::sentence;
 use super::straggler::{Found, chronic, found};
 use crate::process::Process;
-use crate::report::{CommunicationSummary, Finding, FitStraggler, GroupSummary, Pattern, Straggler};
+use crate::report::{
+    ClockDistance, CommunicationSummary, Finding, FitStraggler, GroupSummary, Pattern, Straggler,
+};
 use crate::statistics::mean;
 
 /// Whoever costs steps less than this holds others up, and is not yet the limit.
@@ -27,6 +30,8 @@ pub(crate) struct Beside {
     pub(crate) waiting: Option<f64>,
     /// The share of the steps in which it came last.
     pub(crate) late: Option<f64>,
+    /// How far its wall clock is from that of the first rank of its group.
+    pub(crate) clock: Option<ClockDistance>,
 }
 
 /// The ranks of a run side by side.
@@ -79,7 +84,7 @@ pub(crate) fn between(ranks: &[(u32, &Process)]) -> Option<Between> {
         fits,
         one_off: once,
     };
-    Some(Between { summary, ranks: beside(&seen), findings })
+    Some(Between { summary, ranks: beside(&seen, ranks.len()), findings })
 }
 
 /// Every group that any rank knows, with the ranks that know it; those that gave most first.
@@ -98,7 +103,7 @@ fn groups<'a>(ranks: &[(u32, &'a Process)]) -> Vec<Seen<'a>> {
 }
 
 /// Of several groups of a rank, that in which it stood still longest tells how late it is.
-fn beside(seen: &[Seen<'_>]) -> BTreeMap<u32, Beside> {
+fn beside(seen: &[Seen<'_>], all: usize) -> BTreeMap<u32, Beside> {
     let mut longest: BTreeMap<u32, (f64, Beside)> = BTreeMap::new();
     for seen in seen {
         let (Some(joined), Some(lateness)) = (&seen.joined, &seen.lateness) else { continue };
@@ -108,7 +113,10 @@ fn beside(seen: &[Seen<'_>]) -> BTreeMap<u32, Beside> {
             if still > known.0 {
                 let waiting = (still > 0.0).then(|| (waited / still).clamp(0.0, 1.0));
                 let late = (lateness.steps() > 0).then(|| lateness.share(&[at]));
-                *known = (still, Beside { waiting, late });
+                // Only a group of all ranks has the run's first rank in it.
+                let clock =
+                    (joined.members.len() == all).then(|| distance(&joined.members, &joined.tiles, at));
+                *known = (still, Beside { waiting, late, clock: clock.flatten() });
             }
         }
     }

@@ -45,6 +45,9 @@ pub struct Comparison {
     pub fits: Vec<FitRatio>,
     /// What is no part of steady steps.
     pub apart: Vec<Apart>,
+    /// What more ranks gave; absent where both sides have as many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RanksGain>,
     /// Settings, versions and machines that differ.
     pub environment: Vec<Change>,
     /// Whether the condition that was asked for is met; absent where none was.
@@ -155,6 +158,23 @@ pub struct Reference {
     pub models: Vec<String>,
     /// What is left of the ratio of the sides beyond that of their machines.
     pub beyond: Estimate,
+}
+
+/// What the ranks of `b` do beside those of `a`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RanksGain {
+    /// Ranks of `a`.
+    pub a_ranks: u32,
+    /// Ranks of `b`.
+    pub b_ranks: u32,
+    /// Samples a second of all ranks of `a`.
+    pub a_samples_per_s: f64,
+    /// Samples a second of all ranks of `b`.
+    pub b_samples_per_s: f64,
+    /// How many times as many `b` does.
+    pub speedup: f64,
+    /// That over how many times as many ranks it has: 1 is perfect.
+    pub efficiency: f64,
 }
 
 /// The runs of a side.

@@ -5,6 +5,7 @@
 //! differ. Runs that did not train the same are never called faster.
 
 mod document;
+mod efficiency;
 mod environment;
 mod gate;
 mod in_turns;
@@ -22,7 +23,7 @@ mod verdict;
 
 pub use document::{
     Alike, Answer, Apart, COMPARE_SCHEMA, Cause, Change, ChangeKind, Check, Comparison, FitRatio, Gate, More,
-    Outcome, Pairs, Reference, RunRef, SideSummary, StageChange, Timed,
+    Outcome, Pairs, RanksGain, Reference, RunRef, SideSummary, StageChange, Timed,
 };
 pub use in_turns::{Turns, compare_in_turns};
 pub use paired::{JudgedPairs, Measure, judged_pairs, paired_ratio};
@@ -84,6 +85,7 @@ pub fn compare(a: (&str, &[ComparedRun]), b: (&str, &[ComparedRun]), asked: &Ask
         device_stages: stage_changes(&a, &b, Track::Device, noise),
         fits: ratio::fits(&a, &b),
         apart: apart(&a, &b),
+        ranks: efficiency::gain(&a, &b),
         environment,
         gate: None,
         pairs: None,

@@ -87,6 +87,17 @@ pub struct FitStraggler {
     pub straggler: Straggler,
 }
 
+/// How far a rank's wall clock is from that of the first rank; for timelines alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ClockDistance {
+    /// What is added to its clock to have the first rank's, in the middle of the run; seconds.
+    pub seconds: f64,
+    /// How far from that the truth may be, seconds.
+    pub bound_s: f64,
+    /// How much the distance grows, seconds a second.
+    pub drift: f64,
+}
+
 /// What one rank did in a step, on average: seconds, but for the share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RankCommunication {

@@ -3,7 +3,7 @@
 use laptime_core::Status;
 use serde::Serialize;
 
-use super::communication::RankCommunication;
+use super::communication::{ClockDistance, RankCommunication};
 use super::tracks::LedgerRow;
 
 /// One rank of a training that several processes share.
@@ -31,6 +31,8 @@ pub struct RankSummary {
     pub host: Option<String>,
     /// What it did in a step, with what it exchanged; absent where no collective was seen.
     pub communication: Option<RankCommunication>,
+    /// How far its wall clock is from the first rank's; absent where they did not meet often enough.
+    pub clock: Option<ClockDistance>,
 }
 
 /// One of several processes of a rank that train.

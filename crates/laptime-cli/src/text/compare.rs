@@ -38,6 +38,9 @@ pub(crate) fn compare_text(comparison: &Comparison, style: &Style) -> String {
         in_turns(comparison, style),
         reference(comparison, style),
         ended(&explained(&changed(comparison), style, Emphasis::Plain)),
+        efficiency(comparison)
+            .map(|line| ended(&explained(&line, style, Emphasis::Plain)))
+            .unwrap_or_default(),
         training(comparison).map(|line| ended(&explained(&line, style, Emphasis::Plain))).unwrap_or_default(),
     ];
     let device = comparison.device_stages.as_deref().unwrap_or_default();
@@ -67,6 +70,20 @@ pub(crate) fn compare_sentences(comparison: &Comparison) -> Vec<String> {
         .chain(measured)
         .chain(rest.into_iter().flatten())
         .collect()
+}
+
+/// `4 ranks do 3.10 times the samples a second of 1: 78 % efficient`.
+fn efficiency(comparison: &Comparison) -> Option<String> {
+    let gain = comparison.ranks?;
+    Some(format!(
+        "{} of {} do {:.2} times the samples a second of {} of {}: {} efficient",
+        units::counted(u64::from(gain.b_ranks), "rank"),
+        name(&comparison.b),
+        gain.speedup,
+        units::counted(u64::from(gain.a_ranks), "rank"),
+        name(&comparison.a),
+        units::percent(gain.efficiency)
+    ))
 }
 
 pub(super) fn name(side: &SideSummary) -> String {

@@ -91,6 +91,7 @@ fn faster() -> Comparison {
         ],
         gate: None,
         pairs: None,
+        ranks: None,
         aa: None,
         reference: None,
     }

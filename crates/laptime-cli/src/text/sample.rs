@@ -234,6 +234,7 @@ pub(crate) fn two_ranks() -> Report {
             work_error_s: None,
             host: None,
             communication: None,
+            clock: None,
         }
     };
     report.ranks = Some(vec![rank(0, 1.0), rank(1, 1.4)]);
