@@ -28,7 +28,6 @@ TYPES = {
     "at": "int",
     "backward_s": "float | None",
     "batch": "object",
-    "block": "int",
     "calls": "int",
     "class_name": "str",
     "command_line": "Sequence[str | os.PathLike[str]]",
@@ -67,7 +66,6 @@ TYPES = {
     "parameters": "int",
     "pass_id": "int",
     "quiet": "bool | None",
-    "request": "str",
     "run": "str | None",
     "sample_count": "int",
     "samples": "int | Callable[[T], int] | None",
@@ -134,7 +132,6 @@ RETURNS = {
     "new_stage": "Stage",
     "now": "int",
     "rank": "int",
-    "read": "bytes",
     "request": "int",
     "run_folder": "str | None",
     "run_to_join": "str | None",
@@ -214,6 +211,13 @@ class PackBatches:
         self, ticket: object, exhaust: Callable[..., Any], interrupt: Callable[..., Any]
     ) -> None: ...
 '''
+PACK_BLOCKS = '''
+class PackBlocks:
+    """{doc}"""
+
+    def __new__(cls, request: str) -> PackBlocks: ...
+    def read(self, block: int) -> bytes: ...
+'''
 LOADED_ARRAY = '''
 class LoadedArray:
     """{doc}"""
@@ -251,6 +255,7 @@ def text() -> str:
     classes += EPOCH_FEED.format(doc=inspect.getdoc(_native.EpochFeed))
     classes += PACK_LOADER.format(doc=inspect.getdoc(_native.PackLoader))
     classes += PACK_BATCHES.format(doc=inspect.getdoc(_native.PackBatches))
+    classes += PACK_BLOCKS.format(doc=inspect.getdoc(_native.PackBlocks))
     classes += LOADED_ARRAY.format(doc=inspect.getdoc(_native.LoadedArray))
     classes += DAMAGED_PACK_ERROR.format(doc=inspect.getdoc(_native.DamagedPackError))
     return HEAD + classes + "".join(_function(name, value) for name, value in functions)

@@ -82,6 +82,12 @@ class PackBatches:
         self, ticket: object, exhaust: Callable[..., Any], interrupt: Callable[..., Any]
     ) -> None: ...
 
+class PackBlocks:
+    """Reads the blocks of a source that a pack is made of, for whoever writes it elsewhere."""
+
+    def __new__(cls, request: str) -> PackBlocks: ...
+    def read(self, block: int) -> bytes: ...
+
 class LoadedArray:
     """One array of a batch, without a copy: DLPack and the buffer protocol give it to any library."""
 

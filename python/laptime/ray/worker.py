@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from laptime import _native, _session
@@ -45,7 +46,7 @@ def _meet(place: dict[str, Any], rank: int) -> str | None:
             with open(note + ".new", "w") as file:
                 file.write(run)
             os.rename(note + ".new", note)
-            _session.before_end.append(lambda: os.path.exists(note) and os.remove(note))
+            _session.before_end.append(lambda: Path(note).unlink(missing_ok=True))
         return run
     until = time.monotonic() + LONGEST_WAIT
     while os.path.isdir(os.path.dirname(place["dir"])) and time.monotonic() < until:
