@@ -5,7 +5,7 @@
 # One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked --features laptime/tracing,laptime/load
 
-.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench wheels
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser page-tools bench wheels
 
 test: check rust-test python-test
 
@@ -13,7 +13,7 @@ test: check rust-test python-test
 test-core:
 	cargo test --release --locked -p laptime-core -p laptime-store -p laptime-record -p laptime-analyse -p laptime-profile
 
-rust-test:
+rust-test: browser page-tools
 	cargo test $(CARGO_FLAGS)
 
 check: fmt words python-check clippy doc direction
@@ -59,12 +59,20 @@ $(PYTHON_STAMP): $(PYTHON_NEEDS)
 	$(VENV)/bin/pip install --quiet --requirement $(PYTHON_NEEDS)
 	touch $@
 
-# TensorBoard's page is looked at in a real browser: Debian's, where it may be installed, else that test is skipped.
+# What drives the browser that looks at laptime's own pages, and what judges them: from npm, where that is.
+PAGE_TOOLS := $(HOME)/.cache/laptime/npm
+page-tools:
+	@test -d $(PAGE_TOOLS)/node_modules/puppeteer-core -a -d $(PAGE_TOOLS)/node_modules/axe-core || \
+	{ { command -v npm >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes npm >/dev/null 2>&1; }; } && \
+	  npm install --prefix $(PAGE_TOOLS) --no-save --no-audit --no-fund --silent puppeteer-core@24 axe-core@4 >/dev/null 2>&1; } || \
+	echo "no npm here: laptime's pages are not looked at"
+
+# Pages are looked at in a real browser: Debian's, where it may be installed, else those tests are skipped.
 browser:
 	@command -v chromium >/dev/null || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 	  { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1; } || \
-	echo "no Chromium here: the test of TensorBoard's page is skipped"
+	echo "no Chromium here: the tests of pages are skipped"
 
 python-test: $(PYTHON_STAMP) browser
 	rm -rf dist

@@ -468,6 +468,7 @@ fn epoch(fit: u32, index: u32, steps: u64) -> EpochSummary {
         settled: true,
         time_left: None,
         evaluate_s: wall_s * 0.08,
+        checkpoint_s: 0.0,
         loss: Some(loss),
         metrics: [("validation_loss".to_owned(), Some(loss * 1.15))].into(),
     }
