@@ -5,7 +5,7 @@
 # One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked --features laptime/tracing,laptime/load
 
-.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test programs axe bench wheels
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test programs page-tools bench wheels
 
 test: check rust-test python-test
 
@@ -13,7 +13,7 @@ test: check rust-test python-test
 test-core:
 	cargo test --release --locked -p laptime-core -p laptime-store -p laptime-record -p laptime-analyse -p laptime-profile
 
-rust-test: programs
+rust-test: programs page-tools
 	cargo test $(CARGO_FLAGS)
 
 check: fmt words python-check clippy doc direction
@@ -69,16 +69,16 @@ programs:
 	  { apt-get update && apt-get install --yes --no-install-recommends $$missing; } >/dev/null 2>&1; } || \
 	echo "not installed, so the tests that use them are skipped:" $$missing
 
-# axe-core says what in a page is hard to use for some.
-AXE := $(HOME)/.cache/laptime/axe-core-4.10.3
+# What drives the browser that looks at laptime's own pages, and what judges them: from npm, where that is.
+PAGE_TOOLS := $(HOME)/.cache/laptime/npm
 
-axe:
-	@test -e $(AXE)/axe.min.js || \
-	{ mkdir -p $(AXE) && cd $(AXE) && npm pack --silent axe-core@4.10.3 >/dev/null 2>&1 && \
-	  tar --extract --gzip --file axe-core-4.10.3.tgz --strip-components=1 package/axe.min.js; } || \
-	echo "no axe-core here: what it would find is not tested"
+page-tools:
+	@test -d $(PAGE_TOOLS)/node_modules/puppeteer-core -a -d $(PAGE_TOOLS)/node_modules/axe-core || \
+	{ command -v npm >/dev/null && \
+	  npm install --prefix $(PAGE_TOOLS) --no-save --no-audit --no-fund --silent puppeteer-core@24 axe-core@4 >/dev/null 2>&1; } || \
+	echo "no npm here: what axe-core would find in pages is not tested"
 
-python-test: $(PYTHON_STAMP) programs axe
+python-test: $(PYTHON_STAMP) programs page-tools
 	rm -rf dist
 	$(VENV)/bin/maturin build --quiet --release --locked --out dist
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/laptime-*.whl

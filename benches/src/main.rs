@@ -9,6 +9,7 @@ mod guard;
 mod images;
 mod kill;
 mod memory;
+mod page;
 mod planted;
 mod ranges;
 mod ranks;
@@ -33,6 +34,7 @@ usage: cargo run --release -p laptime-benches -- NAME
                images a second: decoding, the transform and both, for JPEGs of SIDE × SIDE pixels (224)
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
+  page [N]     the page of a run of up to N steps (1,000,000): seconds and MB
   planted      a sweep over a program whose law is known: does it find the law?
   ranges [N [PYTHON]]
                rows from ranges of a source, N files (3) of each format, against the truth; Parquet and Arrow with a
@@ -66,6 +68,8 @@ fn main() -> anyhow::Result<()> {
         ["kill"] => kill::run(10_000),
         ["kill", trials] => kill::run(trials.parse()?),
         ["kill-victim", root] => kill::victim(root.as_ref()),
+        ["page"] => page::run(1_000_000),
+        ["page", steps] => page::run(steps.parse()?),
         ["planted"] => planted::run(),
         ["sleeper", law, x] => planted::sleeper(law, x),
         ["objects", objects] => tree::list_objects(objects.parse()?),
