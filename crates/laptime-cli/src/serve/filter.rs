@@ -7,7 +7,7 @@ use super::shelved::Shelved;
 
 /// The orders, each as it stands in an address and in words.
 pub(super) const ORDERS: [(&str, &str); 4] = [
-    ("newest", "newest first"),
+    ("", "newest first"),
     ("oldest", "oldest first"),
     ("longest", "longest first"),
     ("name", "by name"),
