@@ -5,7 +5,7 @@
 # One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked --features laptime/tracing,laptime/load
 
-.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser promtool bench wheels
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser promtool page-tools bench wheels
 
 test: check rust-test python-test
 
@@ -13,7 +13,7 @@ test: check rust-test python-test
 test-core:
 	cargo test --release --locked -p laptime-core -p laptime-store -p laptime-record -p laptime-analyse -p laptime-profile
 
-rust-test:
+rust-test: browser page-tools
 	cargo test $(CARGO_FLAGS)
 
 check: fmt words python-check clippy doc direction
@@ -59,18 +59,16 @@ $(PYTHON_STAMP): $(PYTHON_NEEDS)
 	$(VENV)/bin/pip install --quiet --requirement $(PYTHON_NEEDS)
 	touch $@
 
-# Pages are looked at in a real browser: Debian's, where it may be installed, else those tests are skipped.
-# axe-core says what in them is hard to use for some.
-AXE := $(HOME)/.cache/laptime/axe-core-4.10.3
-AXE_SHA256 := 0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292
+# What drives the browser that looks at laptime's own pages, and what judges them: from npm, where that is.
+PAGE_TOOLS := $(HOME)/.cache/laptime/npm
+page-tools:
+	@test -d $(PAGE_TOOLS)/node_modules/puppeteer-core -a -d $(PAGE_TOOLS)/node_modules/axe-core || \
+	{ { command -v npm >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes npm >/dev/null 2>&1; }; } && \
+	  npm install --prefix $(PAGE_TOOLS) --no-save --no-audit --no-fund --silent puppeteer-core@24 axe-core@4 >/dev/null 2>&1; } || \
+	echo "no npm here: laptime's pages are not looked at"
 
+# Pages are looked at in a real browser: Debian's, where it may be installed, else those tests are skipped.
 browser:
-	@test -e $(AXE)/axe.min.js || \
-	{ mkdir -p $(AXE) && \
-	  curl --silent --fail --location --output $(AXE)/axe.tgz https://registry.npmjs.org/axe-core/-/axe-core-4.10.3.tgz && \
-	  echo "$(AXE_SHA256)  $(AXE)/axe.tgz" | sha256sum --check --status && \
-	  tar --extract --gzip --file $(AXE)/axe.tgz --directory $(AXE) --strip-components=1 package/axe.min.js; } || \
-	echo "no axe-core here: what it would find is not tested"
 	@command -v chromium >/dev/null || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 	  { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1; } || \
@@ -83,7 +81,7 @@ promtool:
 	  { apt-get update && apt-get install --yes prometheus; } >/dev/null 2>&1; } || \
 	echo "no promtool here: the check of Prometheus metrics is skipped"
 
-python-test: $(PYTHON_STAMP) browser promtool
+python-test: $(PYTHON_STAMP) browser promtool page-tools
 	rm -rf dist
 	$(VENV)/bin/maturin build --quiet --release --locked --out dist
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/laptime-*.whl

@@ -9,6 +9,7 @@ mod guard;
 mod images;
 mod kill;
 mod memory;
+mod page;
 mod planted;
 mod rows;
 mod scan;
@@ -30,6 +31,7 @@ usage: cargo run --release -p laptime-benches -- NAME
                images a second: decoding, the transform and both, for JPEGs of SIDE × SIDE pixels (224)
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
+  page [N]     the page of a run of up to N steps (1,000,000): seconds and MB
   planted      a sweep over a program whose law is known: does it find the law?
   rows [N]     rows of N random text files (100) from 2 % of their bytes, against the truth
   scan [N]     N small files (100,000) scanned by laptime and by du, in turns
@@ -57,6 +59,8 @@ fn main() -> anyhow::Result<()> {
         ["kill"] => kill::run(10_000),
         ["kill", trials] => kill::run(trials.parse()?),
         ["kill-victim", root] => kill::victim(root.as_ref()),
+        ["page"] => page::run(1_000_000),
+        ["page", steps] => page::run(steps.parse()?),
         ["planted"] => planted::run(),
         ["sleeper", law, x] => planted::sleeper(law, x),
         ["rows"] => rows::run(100),

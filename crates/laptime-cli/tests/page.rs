@@ -97,15 +97,16 @@ fn packages() -> PathBuf {
     PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache/laptime/npm")
 }
 
-fn found(programs: &[&'static str]) -> Option<&'static str> {
+/// The first of these programs that is on the path.
+fn found(programs: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there =
-        |program: &&&str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    programs.iter().find(is_there).copied()
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let places = programs.iter().flat_map(|program| folders.iter().map(move |folder| folder.join(program)));
+    places.into_iter().find(|place| place.is_file())
 }
 
 /// A browser and the packages to drive it; else what is missing.
-fn browser() -> Result<&'static str, &'static str> {
+fn browser() -> Result<PathBuf, &'static str> {
     let chromium = found(&["chromium", "chromium-browser"]).ok_or("no Chromium here")?;
     found(&["node"]).ok_or("no Node here")?;
     let both = ["puppeteer-core", "axe-core"].map(|name| packages().join("node_modules").join(name));
@@ -126,12 +127,9 @@ fn a_browser_shows_every_kind_of_run() {
         stories().iter().map(|(name, story)| page_of(folder.path(), name, story)).collect();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/look.mjs");
     let pictures = std::env::var_os("LAPTIME_PICTURES").unwrap_or_else(|| "-".into());
-    let looked = Command::new("node")
-        .arg(script)
-        .args([chromium.as_ref(), packages().as_os_str(), &pictures])
-        .args(&pages)
-        .output();
-    let looked = looked.unwrap();
+    let mut look = Command::new("node");
+    look.arg(script).args([chromium.as_os_str(), packages().as_os_str(), &pictures]).args(&pages);
+    let looked = look.output().unwrap();
     let (wrong, trouble) = (String::from_utf8_lossy(&looked.stdout), String::from_utf8_lossy(&looked.stderr));
     assert!(looked.status.success() && wrong.is_empty(), "{wrong}\n{trouble}");
 }

@@ -8,8 +8,8 @@ use crate::markup::{cut, escaped};
 use crate::one_line::shown;
 use crate::stage_words::stage_name;
 
-/// The mean width of a letter of 12 units in the usual fonts for screens.
-const LETTER: f64 = 6.7;
+/// The mean width of a letter of 12 units in the wider fonts for screens, bold ones too.
+const LETTER: f64 = 7.6;
 /// The height of a line of the legend.
 const LINE: f64 = 20.0;
 /// Letters of a name in the legend.

@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn users_stages_keep_their_colour_and_stand_before_evaluation() {
         assert_eq!(stage_class("augment"), stage_class("augment"));
-        assert_eq!(stage_class("augment").1, Texture::Dots);
+        assert_eq!(stage_class("augment").1, Dots);
         assert!(stage_order("optimizer") < stage_order("augment"));
         assert!(stage_order("augment") < stage_order("evaluate"));
     }

@@ -49,6 +49,10 @@
     const below = y + 18 + tip.offsetHeight < innerHeight;
     tip.style.top = `${below ? y + 18 : Math.max(8, y - 12 - tip.offsetHeight)}px`;
   };
+  const sayAt = (mark) => {
+    const box = mark.getBoundingClientRect();
+    say(mark, box.left + box.width / 2, box.top + box.height / 2);
+  };
   const prepare = () => {
     for (const chart of document.querySelectorAll("svg.lt")) {
       for (const title of chart.querySelectorAll("title")) {
@@ -68,7 +72,13 @@
     const mark = event.target instanceof Element ? event.target.closest("svg.lt [data-tip]") : null;
     say(mark, event.clientX, event.clientY);
   });
-  document.addEventListener("scroll", () => say(null), { passive: true });
+  // The place under the pointer changes; a mark that the keys chose takes its words along.
+  const follow = () => {
+    const mark = document.querySelector("svg.lt:focus .said");
+    if (mark) sayAt(mark);
+    else say(null);
+  };
+  document.addEventListener("scroll", follow, { passive: true });
   document.addEventListener("keydown", (event) => {
     const chart = document.activeElement;
     if (event.key === "Escape") say(null);
@@ -79,8 +89,7 @@
     const all = marks(chart);
     const at = all.findIndex((mark) => mark.classList.contains("said"));
     const next = all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.max(0, Math.min(all.length - 1, at + step))];
-    const box = next.getBoundingClientRect();
-    say(next, box.left + box.width / 2, box.top + box.height / 2);
+    sayAt(next);
   });
   document.addEventListener("focusout", () => say(null));
   prepare();
