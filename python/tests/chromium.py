@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Self
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-AXE = Path.home() / ".cache/laptime/axe-core-4.10.3/axe.min.js"
-"""The accessibility checker, which `make browser` fetches from npm."""
+AXE = Path.home() / ".cache/laptime/npm/node_modules/axe-core/axe.min.js"
+"""The accessibility checker, which `make page-tools` fetches from npm."""
 PATIENCE = 120.0
 """Seconds to wait for a browser while the machine is busy."""
 PLAIN = """

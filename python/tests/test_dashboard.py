@@ -109,7 +109,7 @@ def test_every_page_fits_and_can_be_used_by_all(
     assert not page.is_wider_than_window()
     assert len(page.text()) > 100, "no empty page"
     if not chromium.AXE.exists():
-        pytest.skip("axe-core is not installed: `make browser` fetches it")
+        pytest.skip("axe-core is not installed: `make page-tools` fetches it")
     assert page.axe() == []
 
 

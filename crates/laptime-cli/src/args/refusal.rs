@@ -8,8 +8,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::failure::{EXIT_USAGE, Failure, closest};
 
 /// The commands, as they are typed.
-const COMMANDS: [&str; 11] =
-    ["run", "demo", "train", "sweep", "data", "pack", "report", "advise", "predict", "compare", "runs"];
+const COMMANDS: [&str; 11] = [
+    "run", "demo", "train", "sweep", "data", "pack", "report", "advise", "predict", "compare", "runs",
+    "serve",
+];
 
 /// Why to stop after reading the command line.
 #[derive(Debug)]

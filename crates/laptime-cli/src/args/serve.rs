@@ -14,7 +14,7 @@ It shows runs and changes nothing: it answers this machine alone, and only who h
 token of the address that it prints. From another machine: ssh -L 5278:127.0.0.1:5278 HOST")]
 pub(crate) struct ServeArgs {
     /// Port of this machine that it answers at; 0 takes any that is free
-    #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT)]
+    #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT, value_parser = parse_port)]
     pub(crate) port: u16,
     /// Print the address as one JSON document (laptime.serve/1)
     #[arg(long, help_heading = "Output")]
@@ -24,4 +24,8 @@ pub(crate) struct ServeArgs {
 }
 
 /// L, A, P and T on the keys of a telephone.
-pub(crate) const DEFAULT_PORT: u16 = 5278;
+const DEFAULT_PORT: u16 = 5278;
+
+fn parse_port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
+}

@@ -120,6 +120,7 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
         "laptime runs remove mlp --all",
         "laptime report a b",
         "laptime compare --stage forward",
+        "laptime serve --port 70000",
         "laptime --color sometimes demo",
     ];
     let all: Vec<String> = lines.iter().map(|line| refused(line)).collect();
@@ -194,6 +195,9 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
         error: could not understand `laptime compare --stage forward`
           because: --base is missing
           hint: laptime compare --help
+        error: could not understand `laptime serve --port 70000`
+          because: invalid value `70000` for --port: expected a number from 0 to 65535
+          hint: laptime serve --help
         error: could not understand `laptime --color sometimes demo`
           because: invalid value `sometimes` for --color: it can be auto, always, never
           hint: laptime --help

@@ -6,12 +6,8 @@ use super::query::Query;
 use super::shelved::Shelved;
 
 /// The orders, each as it stands in an address and in words.
-pub(super) const ORDERS: [(&str, &str); 4] = [
-    ("newest", "newest first"),
-    ("oldest", "oldest first"),
-    ("longest", "longest first"),
-    ("name", "by name"),
-];
+pub(super) const ORDERS: [(&str, &str); 4] =
+    [("", "newest first"), ("oldest", "oldest first"), ("longest", "longest first"), ("name", "by name")];
 
 /// The states that runs are chosen by.
 pub(super) const STATES: [&str; 5] = ["running", "finished", "failed", "killed", "unreadable"];

@@ -22,8 +22,6 @@ const PARTING: Duration = Duration::from_millis(500);
 const PARTING_BYTES: usize = 64 * 1024;
 /// Where the system has no connection left to give.
 const BREATH: Duration = Duration::from_millis(20);
-/// Pages are made on these threads.
-const STACK_BYTES: usize = 1 << 20;
 
 /// What makes the answers.
 pub(super) type Answer = dyn Fn(&Request) -> Response + Send + Sync;
@@ -102,7 +100,7 @@ fn begin(
         let _ = converse(number, stream, &open, &*answer);
         open.leave(number);
     };
-    let thread = thread::Builder::new().name("laptime-serve".into()).stack_size(STACK_BYTES);
+    let thread = thread::Builder::new().name("laptime-serve".into());
     thread.spawn(body).map(|_| ()).inspect_err(|_| connections.leave(number))
 }
 
