@@ -12,6 +12,7 @@ mod live;
 mod one_line;
 mod outlook;
 mod packed;
+mod page;
 mod prediction;
 mod screen;
 mod shown_run;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use laptime_analyse::compare::ComparedRun;
+use laptime_analyse::pulse::{Pulse, PulseReport};
 use laptime_analyse::timeline::Timeline;
 use laptime_analyse::{Digest, EpochSummary, ProfileStacks, Report};
 use laptime_core::{Record, RunMeta};
@@ -17,6 +18,8 @@ pub(crate) struct Study {
     /// `None` where nobody asks for them.
     profiles: Option<ProfileReader>,
     digest: Digest,
+    /// `None` where nobody looks at it.
+    pulse: Option<Pulse>,
     /// The logs met so far; a log's place here is its number in the digest.
     logs: Vec<LogName>,
 }
@@ -43,7 +46,7 @@ impl Study {
         let meta: RunMeta = reader.meta().clone();
         let profiles = run.map(ProfileReader::of);
         let run = run.map(Path::to_owned);
-        Self { run, reader, profiles, digest: Digest::new(meta), logs: Vec::new() }
+        Self { run, reader, profiles, digest: Digest::new(meta), pulse: None, logs: Vec::new() }
     }
 
     /// Makes the laps of trainings without epochs windows of so many steps.
@@ -58,10 +61,27 @@ impl Study {
         self
     }
 
+    /// Keeps what the run does just now.
+    pub(crate) fn with_pulse(mut self) -> Self {
+        self.pulse = Some(Pulse::default());
+        self
+    }
+
+    /// What the run did just now when it was last read; nothing unless it is kept.
+    pub(crate) fn pulse(&self) -> PulseReport {
+        self.pulse.as_ref().map(Pulse::report).unwrap_or_default()
+    }
+
     /// Reads what is new and reports on all of it.
     pub(crate) fn report(&mut self) -> Result<Report, StoreError> {
-        let Self { reader, profiles, digest, logs, .. } = self;
-        reader.poll(&mut |log, record| digest.take_from(log_number(logs, log), &record))?;
+        let Self { reader, profiles, digest, pulse, logs, .. } = self;
+        reader.poll(&mut |log, record| {
+            let log = log_number(logs, log);
+            digest.take_from(log, &record);
+            if let Some(pulse) = pulse {
+                pulse.take_from(log, &record);
+            }
+        })?;
         if let Some(profiles) = profiles {
             profiles.poll(&mut |profile, record| digest.take_profile(profile, &record))?;
         }

@@ -1,5 +1,7 @@
 //! `laptime report`: shows a run again, also one that is still running.
 
+mod live;
+
 use std::path::Path;
 
 use laptime_analyse::Report;
@@ -25,7 +27,13 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
     match (shown(args).map_err(|error| not_shown(args, &error))?, export) {
         (Shown::Run(entry), Some((wanted, path))) => {
             let (study, report) = read(&entry, args)?;
-            export::write(wanted, &path, &Exported { study, report }, screen)
+            export::write(wanted, &path, &Exported { study, report, kept: shown_path(&entry.path) }, screen)
+        }
+        (Shown::Run(entry), None) if args.live => live::follow(&entry, args, screen),
+        (Shown::Sweep(entry), None) if args.live => {
+            Err(Failure::usage(format!("could not show sweep {} live", entry.id))
+                .because("--live follows runs")
+                .hint("laptime runs"))
         }
         (Shown::Run(entry), None) => show_run(&entry, args, screen),
         (Shown::Sweep(entry), Some(_)) => Err(Failure::usage(format!("could not export sweep {}", entry.id))
@@ -86,10 +94,14 @@ fn show_run(entry: &RunEntry, args: &ReportArgs, screen: &Screen) -> Result<Endi
     } else if args.form.json {
         screen.show_json(&report)?;
     } else {
-        let kept = shown_path(&entry.path);
-        screen.show(report_text(&report, Some(&kept), &screen.style).trim_end());
+        show_report(&report, entry, screen);
     }
     Ok(Ending::Done)
+}
+
+fn show_report(report: &Report, entry: &RunEntry, screen: &Screen) {
+    let kept = shown_path(&entry.path);
+    screen.show(report_text(report, Some(&kept), &screen.style).trim_end());
 }
 
 /// Writes what the run measured over time as charts.
