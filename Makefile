@@ -107,6 +107,7 @@ wheels: $(WHEEL_STAMP)
 bench: $(PYTHON_STAMP)
 	cargo run --release --locked -p laptime-benches -- guard
 	cargo run --release --locked -p laptime-benches -- epochs
+	cargo run --release --locked -p laptime-benches -- export
 	cargo run --release --locked -p laptime-benches -- memory
 	cargo run --release --locked -p laptime-benches -- kill
 	cargo run --release --locked -p laptime-benches -- planted
@@ -119,6 +120,7 @@ bench: $(PYTHON_STAMP)
 	$(VENV)/bin/python benches/python/torch_step.py
 	$(VENV)/bin/python benches/python/keras_fit.py
 	$(VENV)/bin/python benches/python/profile_cost.py
+	$(VENV)/bin/python benches/python/live_page.py
 	$(VENV)/bin/python benches/python/forks.py 10000
 
 # Recorded trainings of other Rust libraries. They are packages of their own and no part of `make test`: Burn takes

@@ -47,15 +47,16 @@ pub(crate) fn run(epochs: u64, laptime: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Taken {
-    wall_s: f64,
-    cpu_s: f64,
-    peak_mb: f64,
-    out_mb: f64,
+/// What a command took.
+pub(crate) struct Taken {
+    pub(crate) wall_s: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) peak_mb: f64,
+    pub(crate) out_mb: f64,
 }
 
 /// Runs a command to its end, its output counted and thrown away.
-fn taken(command: &mut Command) -> anyhow::Result<Taken> {
+pub(crate) fn taken(command: &mut Command) -> anyhow::Result<Taken> {
     let out = tempfile::NamedTempFile::new()?;
     let began = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(out.reopen()?).stderr(Stdio::null()).spawn()?;

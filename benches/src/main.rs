@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 mod epochs;
+mod export;
 mod frameworks;
 mod gate;
 mod guard;
@@ -24,6 +25,7 @@ usage: cargo run --release -p laptime-benches -- NAME
 
   epochs [N [LAPTIME]]
                what a report and the list of runs take with up to N epochs (300,000)
+  export [N]   what exporting up to N spans (10^7) takes
   frameworks [MODEL]
                the reference models against PyTorch, JAX and TensorFlow, one thread each
   gate [EQUAL SLOWER] [--torch PYTHON]
@@ -53,6 +55,8 @@ fn main() -> anyhow::Result<()> {
         ["epochs"] => epochs::run(300_000, None),
         ["epochs", epochs] => epochs::run(epochs.parse()?, None),
         ["epochs", epochs, laptime] => epochs::run(epochs.parse()?, Some(laptime)),
+        ["export"] => export::run(10_000_000),
+        ["export", spans] => export::run(spans.parse()?),
         ["frameworks"] => frameworks::run(None),
         ["frameworks", model] => frameworks::run(Some(model.parse()?)),
         ["gate"] => gate::run(40, 20, None),

@@ -159,6 +159,7 @@ Examples:
   laptime run --deadline 06:00 -- python train.py   warns early when it will not make it
   laptime run --name baseline -- ./train.sh     any command, called `baseline`
   laptime run --tensorboard logs -- python train.py      epoch times in TensorBoard, live
+  laptime run --live -- python train.py > log 2>&1       a page of its own while it runs
 
 The command's own output, signals and exit code stay as they are. The report goes to
 standard error.")]
@@ -171,6 +172,12 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) board: BoardArgs,
+    /// Fill the terminal with a page of the run while the command's output goes elsewhere
+    #[arg(long, help_heading = "Output")]
+    pub(crate) live: bool,
+    /// Keep the terminal's title up to date: epoch, loss, time left
+    #[arg(long, help_heading = "Output")]
+    pub(crate) title: bool,
     #[command(flatten)]
     pub(crate) lap: LapArgs,
     /// Warn as soon as it is clear that it will not be done by then, such as 55m or 06:00 [default: when Slurm ends
@@ -210,6 +217,7 @@ Examples:
   laptime report              the latest run
   laptime report mlp          a run by its name
   laptime report sweep        the latest sweep
+  laptime report --live       follow a training that is running
   laptime report --json       every number, for programs
   laptime report --json --epochs all   also where there are very many epochs
   laptime report --lap 100    laps of 100 steps, where there are no epochs
@@ -227,6 +235,9 @@ pub(crate) struct ReportArgs {
     /// Folders with the rest of a run whose machines share no disk
     #[arg(value_name = "FOLDER")]
     pub(crate) others: Vec<PathBuf>,
+    /// Fill the terminal with a page of the run that changes while it trains; `q` leaves it
+    #[arg(long, conflicts_with_all = ["form", "svg", "export"], help_heading = "Output")]
+    pub(crate) live: bool,
     #[command(flatten)]
     pub(crate) form: SweepForm,
     /// Print every epoch; past 10,000 of them JSON has neighbours folded

@@ -31,6 +31,8 @@ pub(crate) struct Exported {
     pub(crate) study: Study,
     /// What it comes to.
     pub(crate) report: Report,
+    /// Where it is kept.
+    pub(crate) kept: String,
 }
 
 /// Writes a run, and says where.
@@ -64,7 +66,7 @@ pub(crate) fn write(
             said(asked, format, path, run, written, screen)
         }
         ExportFormat::Md => {
-            let text = report_markdown(&run.report);
+            let text = report_markdown(&run.report, &run.kept);
             let written = whole_file::write(path, &mut |out| out.write_all(text.as_bytes()));
             said(asked, format, path, run, written, screen)
         }

@@ -16,6 +16,7 @@ mod one_line;
 mod outlook;
 mod packed;
 mod page_file;
+mod page;
 mod prediction;
 mod run_story;
 mod screen;

@@ -12,6 +12,7 @@ use laptime_launch::give_way;
 
 use crate::export::tensorboard::Board;
 use crate::outlook::Outlook;
+use crate::page::{self, Page, Title};
 use crate::screen::{self, Screen};
 use crate::study::Study;
 use crate::text::{Style, progress_line};
@@ -24,6 +25,9 @@ const BOARD_INTERVAL: Duration = Duration::from_secs(1);
 const REST: u32 = 50;
 /// The same for a thread that gives way to others, whose looks take long only where the CPUs are busy.
 const REST_GIVING_WAY: u32 = 10;
+
+/// Titles have no colours.
+const PLAIN_TITLE: Style = Style { width: 80, color: false, unicode: true };
 
 /// Shows a run until it is ended.
 pub(crate) struct Live {
@@ -38,6 +42,8 @@ pub(crate) struct Views {
     line: Option<ProgressLine>,
     board: Option<Board>,
     outlook: Option<Outlook>,
+    page: Option<Page>,
+    title: Option<Title>,
 }
 
 /// What is left of the views when the run has ended: the end is still to come for them.
@@ -66,7 +72,20 @@ impl Views {
         self
     }
 
+    /// Adds the page that fills the terminal, and its title.
+    pub(crate) fn with_terminal(mut self, page: Option<Page>, title: Option<Title>) -> Self {
+        (self.page, self.title) = (page, title);
+        self
+    }
+
     fn show(&mut self, report: &Report, study: &mut Study) {
+        if let Some(page) = &mut self.page {
+            // A terminal that is gone shows nothing; the command goes on.
+            let _ = page.draw(report, &study.pulse());
+        }
+        if let Some(title) = &mut self.title {
+            title.set(report, &PLAIN_TITLE);
+        }
         if let Some(outlook) = &mut self.outlook {
             outlook.look(report, study);
         }
@@ -81,7 +100,15 @@ impl Views {
     }
 
     fn is_outlook_only(&self) -> bool {
-        self.line.is_none() && self.board.is_none()
+        self.line.is_none() && self.board.is_none() && !self.on_terminal()
+    }
+
+    fn on_terminal(&self) -> bool {
+        self.page.is_some() || self.title.is_some()
+    }
+
+    fn any(&self) -> bool {
+        !self.is_outlook_only() || self.outlook.is_some()
     }
 
     /// How long to wait, so long after the begin.
@@ -89,6 +116,7 @@ impl Views {
         match (&self.line, &self.board) {
             (Some(_), _) => REDRAW_INTERVAL,
             (None, Some(_)) => BOARD_INTERVAL,
+            (None, None) if self.on_terminal() => page::INTERVAL,
             (None, None) => Outlook::interval(elapsed),
         }
     }
@@ -97,9 +125,10 @@ impl Views {
 impl Live {
     /// Follows a run; `None` shows nothing.
     pub(crate) fn follow(run: Option<&Path>, views: Views) -> Self {
-        let wanted = views.line.is_some() || views.board.is_some() || views.outlook.is_some();
+        let (wanted, paged) = (views.any(), views.page.is_some());
         let (over, views) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(views)));
         let study = run.filter(|_| wanted).and_then(|run| Study::open(run).ok());
+        let study = study.map(|study| if paged { study.with_pulse() } else { study });
         let thread = study.and_then(|study| {
             let (until, shown) = (Arc::clone(&over), Arc::clone(&views));
             let body = move || follow(study, &shown, &until);
@@ -116,7 +145,8 @@ impl Live {
             // What could not be shown is no reason to fail.
             let _ = thread.join();
         }
-        let Views { line, board, outlook } = std::mem::take(&mut *lock(&self.views));
+        // The page and the title leave the terminal as it was.
+        let Views { line, board, outlook, .. } = std::mem::take(&mut *lock(&self.views));
         if let Some(line) = line {
             line.bar.finish_and_clear();
         }
@@ -126,7 +156,7 @@ impl Live {
 
 fn follow(mut study: Study, views: &Mutex<Views>, over: &AtomicBool) {
     let followed = Instant::now();
-    let mut rest = REST;
+    let mut rest = if lock(views).on_terminal() { page::REST } else { REST };
     if lock(views).is_outlook_only() {
         rest = REST_GIVING_WAY;
         // Nobody waits for it, and there is nothing to see yet.

@@ -43,6 +43,7 @@ impl ColorChoice {
 pub(crate) struct Screen {
     pub(crate) style: Style,
     error_style: Style,
+    page_color: bool,
 }
 
 impl Screen {
@@ -57,12 +58,18 @@ impl Screen {
         Self {
             style: style(out.is_terminal(), terminal_width()),
             error_style: style(error.is_terminal(), terminal_width()),
+            page_color: color.wanted(true, no_color.as_ref()),
         }
     }
 
     /// How text for standard error is drawn.
     pub(crate) fn error_style(&self) -> &Style {
         &self.error_style
+    }
+
+    /// How a page is drawn that has the terminal to itself, wherever the output goes.
+    pub(crate) fn page_style(&self) -> Style {
+        Style { color: self.page_color, ..self.style }
     }
 
     /// Shows a result. A reader that has gone away (`laptime report | head`) is no failure.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use laptime_analyse::compare::ComparedRun;
+use laptime_analyse::pulse::{Pulse, PulseReport};
 use laptime_analyse::timeline::Timeline;
 use laptime_analyse::{Digest, EpochSummary, ProfileStacks, Report, StepTimeline, StepTimes};
 use laptime_core::{Record, RunMeta};
@@ -16,6 +17,8 @@ pub(crate) struct Study {
     /// Those of the first part; `None` where nobody asks for them.
     profiles: Option<ProfileReader>,
     digest: Digest,
+    /// `None` where nobody looks at it.
+    pulse: Option<Pulse>,
     /// The logs met so far, with the part each is in; a log's place here is its number in the digest.
     logs: Vec<(usize, LogName)>,
 }
@@ -39,7 +42,7 @@ impl Study {
         let parts = runs.iter().map(part).collect::<Result<Vec<_>, StoreError>>()?;
         let profiles = runs.first().map(|run| ProfileReader::of(run));
         let meta = parts.first().map(|part| part.reader.meta().clone()).unwrap_or_default();
-        Ok(Self { parts, profiles, digest: Digest::new(meta), logs: Vec::new() })
+        Ok(Self { parts, profiles, digest: Digest::new(meta), pulse: None, logs: Vec::new() })
     }
 
     /// Begins with a run that has just finished, also where its files are incomplete or gone.
@@ -58,7 +61,8 @@ impl Study {
         let meta: RunMeta = reader.meta().clone();
         let profiles = run.map(ProfileReader::of);
         let run = run.map(Path::to_owned);
-        Self { parts: vec![Part { run, reader }], profiles, digest: Digest::new(meta), logs: Vec::new() }
+        let parts = vec![Part { run, reader }];
+        Self { parts, profiles, digest: Digest::new(meta), pulse: None, logs: Vec::new() }
     }
 
     /// Makes the laps of trainings without epochs windows of so many steps.
@@ -71,6 +75,17 @@ impl Study {
     pub(crate) fn without_profile(mut self) -> Self {
         self.profiles = None;
         self
+    }
+
+    /// Keeps what the run does just now.
+    pub(crate) fn with_pulse(mut self) -> Self {
+        self.pulse = Some(Pulse::default());
+        self
+    }
+
+    /// What the run did just now when it was last read; nothing unless it is kept.
+    pub(crate) fn pulse(&self) -> PulseReport {
+        self.pulse.as_ref().map(Pulse::report).unwrap_or_default()
     }
 
     /// Reads what is new and reports on all of it.
@@ -90,9 +105,15 @@ impl Study {
     }
 
     fn read(&mut self) -> Result<(), StoreError> {
-        let Self { parts, digest, logs, .. } = self;
+        let Self { parts, digest, pulse, logs, .. } = self;
         for (at, part) in parts.iter_mut().enumerate() {
-            let mut sink = |log, record| digest.take_from(log_number(logs, (at, log)), &record);
+            let mut sink = |log, record| {
+                let log = log_number(logs, (at, log));
+                digest.take_from(log, &record);
+                if let Some(pulse) = pulse {
+                    pulse.take_from(log, &record);
+                }
+            };
             part.reader.poll(&mut sink)?;
         }
         Ok(())

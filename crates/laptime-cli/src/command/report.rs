@@ -1,5 +1,6 @@
 //! `laptime report`: shows a run again, also one that is still running.
 
+mod live;
 mod page;
 
 use std::path::{Path, PathBuf};
@@ -29,7 +30,14 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Ending, Failure>
     match (shown(args).map_err(|error| not_shown(args, &error))?, export) {
         (Shown::Run(parts), Some((wanted, path))) => {
             let (study, report) = read(&parts, args)?;
-            export::write(wanted, &path, &Exported { study, report }, screen)
+            let kept = parts.first().map(|entry| shown_path(&entry.path)).unwrap_or_default();
+            export::write(wanted, &path, &Exported { study, report, kept }, screen)
+        }
+        (Shown::Run(parts), None) if args.live => live::follow(&parts, args, screen),
+        (Shown::Sweep(entry), None) if args.live => {
+            Err(Failure::usage(format!("could not show sweep {} live", entry.id))
+                .because("--live follows runs")
+                .hint("laptime runs"))
         }
         (Shown::Run(parts), None) if args.form.page.html.is_some() => page::write(&parts, args, screen),
         (Shown::Run(parts), None) => show_run(&parts, args, screen),
@@ -106,10 +114,14 @@ fn show_run(parts: &[RunEntry], args: &ReportArgs, screen: &Screen) -> Result<En
     } else if args.form.json {
         screen.show_json(&report)?;
     } else {
-        let kept = shown_path(&entry.path);
-        screen.show(report_text(&report, Some(&kept), &screen.style).trim_end());
+        show_report(&report, entry, screen);
     }
     Ok(Ending::Done)
+}
+
+fn show_report(report: &Report, entry: &RunEntry, screen: &Screen) {
+    let kept = shown_path(&entry.path);
+    screen.show(report_text(report, Some(&kept), &screen.style).trim_end());
 }
 
 /// Writes the run's laps as one picture, or every chart of it into a folder.

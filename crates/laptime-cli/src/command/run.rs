@@ -9,6 +9,7 @@
 //! and nobody waits for it. A command that cannot be started ends like one typed in a shell or after `env`:
 //! 127 when it is not found, 126 when it cannot be executed; nothing is written then.
 
+mod on_terminal;
 pub(super) mod program;
 
 use std::ffi::{OsStr, OsString};
@@ -23,6 +24,7 @@ use laptime_launch::{
 use laptime_record::{Finished, Launch, Options};
 use laptime_store::clear_rings_of;
 
+use self::on_terminal::OnTerminal;
 use super::train::complete;
 use crate::Ending;
 use crate::args::RunArgs;
@@ -49,6 +51,9 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
     }
     let launch = Launch::from_environment();
     let board = board(args, launch.as_ref())?;
+    // Of several ranks the first speaks for all.
+    let is_first = launch.as_ref().is_none_or(|launch| launch.rank == 0);
+    let on_terminal = OnTerminal::open(args, is_first, screen)?;
     let mut warning = settings.trouble.clone();
     let signals = Blocked::all();
     let supervisor = Supervisor::start(&options(&words, &settings, launch.clone()));
@@ -58,11 +63,10 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Ending, Failure> {
     if let Some(warning) = &warning {
         screen.note(&format!("warning: {warning}"));
     }
-    // Of several ranks the first speaks for all.
-    let is_first = launch.as_ref().is_none_or(|launch| launch.rank == 0);
     let outlook = is_first
         .then(|| Outlook::new(&settings.runs_folder(), Due::of_run(args.deadline), settings.quiet, screen));
-    let views = Views::default().with_board(board).with_outlook(outlook);
+    let OnTerminal { page, title } = on_terminal;
+    let views = Views::default().with_board(board).with_outlook(outlook).with_terminal(page, title);
     let Watched { finished, ended, unfinished } = watch(&words, args, views, supervisor, &signals)?;
     if let Some(run) = &finished.run {
         let patience = if matches!(ended, Ended::Signal(_)) { DYING_TOGETHER } else { Duration::ZERO };

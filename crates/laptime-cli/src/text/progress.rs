@@ -41,6 +41,11 @@ pub(crate) fn progress_line(report: &Report, style: &Style) -> String {
     format!("{line}  [{}]", stage_bar(&shares, room.saturating_sub(2), style))
 }
 
+/// The same in words, the name first, for views that have more room.
+pub(crate) fn progress_words(report: &Report) -> Vec<String> {
+    parts(report).into_iter().map(|part| part.text).collect()
+}
+
 /// Above name, fit and step; below rate, loss, epoch and the time left.
 const BAR_RANK: u8 = 5;
 

@@ -58,7 +58,7 @@ pub(super) fn why(report: &Report, style: &Style) -> Vec<String> {
 }
 
 /// A status and how it is painted.
-pub(super) fn status_word(status: Status) -> (&'static str, Emphasis) {
+pub(crate) fn status_word(status: Status) -> (&'static str, Emphasis) {
     match status {
         Status::Running => ("running", Emphasis::Notice),
         Status::Finished => ("finished", Emphasis::Good),

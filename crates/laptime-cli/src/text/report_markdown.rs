@@ -17,10 +17,10 @@ const MOST_FINDINGS: usize = 3;
 /// Letters of a line in the folded part.
 const WIDTH: usize = 80;
 
-/// The run.
-pub(crate) fn report_markdown(report: &Report) -> String {
+/// The run; `kept` is where it is on disk.
+pub(crate) fn report_markdown(report: &Report, kept: &str) -> String {
     let plain = Style { width: WIDTH, color: false, unicode: true };
-    let whole = report_text(report, None, &plain);
+    let whole = report_text(report, Some(kept), &plain);
     let fence = fence(&whole);
     let sections = [title(report), findings(report), epochs(report), stages(report)];
     let sections: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
@@ -129,14 +129,17 @@ mod tests {
 
     #[test]
     fn a_run_is_an_answer_two_tables_and_the_report_folded() {
-        insta::assert_snapshot!(report_markdown(&sample::with_workers()));
+        insta::assert_snapshot!(report_markdown(
+            &sample::with_workers(),
+            ".laptime/20260301T101500Z-3f9a2c71"
+        ));
     }
 
     #[test]
     fn no_name_is_markup_and_nothing_ends_the_fence() {
         let mut report = sample::finished();
         report.run.name = "<img src=x>|**bold**\n# [a](b) ``` \u{202e}".to_owned();
-        let text = report_markdown(&report);
+        let text = report_markdown(&report, ".laptime/x");
         let title = text.lines().next().unwrap();
         assert!(title.starts_with("### laptime: &lt;img src=x>\\|\\*\\*bold\\*\\*"), "{title}");
         assert!(!title.contains('\u{202e}') && title.contains("\\[a\\](b)"), "{title}");
