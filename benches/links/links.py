@@ -86,7 +86,7 @@ def copy_seconds(link: Link, streams: int) -> float:
     lines = "".join(f'url = "http://10.9.0.2/set/{i:03}.bin"\noutput = "/dev/null"\n' for i in range(FILES))
     options = ["--parallel", "--parallel-immediate", "--parallel-max", str(streams)] if streams > 1 else []
     started = time.monotonic()
-    words = link.inside("curl", "--silent", "--fail", *options, "--config", "-")
+    words = link.inside("curl", "--no-progress-meter", "--silent", "--fail", *options, "--config", "-")
     subprocess.run(words, check=True, input=lines, text=True)
     return time.monotonic() - started
 

@@ -23,7 +23,7 @@ Examples:
   laptime data s3://bucket/train --epochs 90 --to 8
   laptime data --compare sftp://host/set https://host/set")]
 pub(crate) struct DataArgs {
-    /// Files, folders, or a URL: http(s), ftp(s), sftp or s3
+    /// Files, folders, or a URL: http(s), ftp(s), sftp, s3, or what fsspec knows (hf, gs, az, hdfs …)
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Passes over the data

@@ -64,6 +64,15 @@ pub(super) fn curve(marks: &[Mark]) -> Option<Curve> {
     Some(Curve { bytes_per_s, lead_s, ramping, steady_s: at(WINDOWS) - at(steady) })
 }
 
+/// Whether the rate is known well enough to stop.
+pub(super) fn is_steady(marks: &[Mark]) -> bool {
+    curve(marks).is_some_and(|curve| {
+        let reach = (curve.bytes_per_s.high - curve.bytes_per_s.mean) / curve.bytes_per_s.mean;
+        let span = marks.last().map_or(0.0, |mark| mark.seconds);
+        !curve.ramping && reach < 0.15 && curve.steady_s > span / 3.0
+    })
+}
+
 fn standard_error(rates: &[f64]) -> f64 {
     let count = rates.len() as f64;
     if count < 2.0 {

@@ -11,7 +11,7 @@ use crate::survey::Watch;
 
 use super::NetworkLink;
 use super::round::{Allowance, Round, SAMPLE, Work, round};
-use super::streams::{Seen, StreamRate, fewest_worth, rate};
+use super::streams::{Seen, StreamRate, consistent, fewest_worth, rate};
 
 /// Streams that are tried.
 const STREAMS: [u32; 4] = [1, 2, 4, 8];
@@ -63,6 +63,8 @@ pub fn probe(
     watch: &Watch,
 ) -> Result<NetworkLink, SourceError> {
     let started = Instant::now();
+    // Little data are not fetched over and over: nobody waits for them anyway.
+    let limits = ProbeLimits { bytes: limits.bytes.min(total.1.saturating_mul(8)), ..limits };
     let work = Work::new(objects);
     let (bytes, openings, first_bytes) = (0, Vec::new(), Vec::new());
     let (sample, rounds) = (Vec::new(), Vec::new());
@@ -131,7 +133,11 @@ impl Probe<'_> {
         if bytes == 0 || time < Duration::from_millis(50) || self.watch.stopped() {
             return None;
         }
-        let round = round(self.protocol, &self.work, streams, Allowance { bytes, time }, self.watch);
+        // Half of what is left stays for the others.
+        let patience = (bytes_left as f64 / bytes as f64).min(left.as_secs_f64() / time.as_secs_f64());
+        let patience = if share < 1.0 { (patience / 2.0).max(1.0) } else { 1.0 };
+        let allowance = Allowance { bytes, time, patience };
+        let round = round(self.protocol, &self.work, streams, allowance, self.watch);
         self.take(streams, round)
     }
 
@@ -151,7 +157,8 @@ impl Probe<'_> {
     }
 
     fn rates(&self, object_s: f64) -> Vec<StreamRate> {
-        self.rounds.iter().filter_map(|(streams, rounds)| rate(*streams, rounds, object_s)).collect()
+        let rates = self.rounds.iter().filter_map(|(streams, rounds)| rate(*streams, rounds, object_s));
+        consistent(rates.collect())
     }
 
     fn link(self, rates: Vec<StreamRate>, streams: u32, object_s: f64) -> NetworkLink {
