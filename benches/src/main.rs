@@ -10,10 +10,12 @@ mod images;
 mod kill;
 mod memory;
 mod planted;
+mod ranges;
 mod rows;
 mod scan;
 mod simulation;
 mod sweep;
+mod tree;
 
 const USAGE: &str = "\
 usage: cargo run --release -p laptime-benches -- NAME
@@ -31,10 +33,14 @@ usage: cargo run --release -p laptime-benches -- NAME
   memory       how much 10^8 spans grow the process
   kill [N]     kill -9 at a random moment, N times (10,000), and look for what was lost
   planted      a sweep over a program whose law is known: does it find the law?
+  ranges [N [PYTHON]]
+               rows from ranges of a source, N files (3) of each format, against the truth; Parquet and Arrow with a
+               Python that has pyarrow
   rows [N]     rows of N random text files (100) from 2 % of their bytes, against the truth
   scan [N]     N small files (100,000) scanned by laptime and by du, in turns
   simulation   what 10^6 simulated steps of a what-if take
-  sweep        what a sweep adds to each of 200 trainings";
+  sweep        what a sweep adds to each of 200 trainings
+  tree [N]     N small files (1,000,000) by laptime and by du, in turns, and as many listed objects: time and memory";
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -59,6 +65,10 @@ fn main() -> anyhow::Result<()> {
         ["kill-victim", root] => kill::victim(root.as_ref()),
         ["planted"] => planted::run(),
         ["sleeper", law, x] => planted::sleeper(law, x),
+        ["objects", objects] => tree::list_objects(objects.parse()?),
+        ["ranges"] => ranges::run(3, None),
+        ["ranges", files] => ranges::run(files.parse()?, None),
+        ["ranges", files, python] => ranges::run(files.parse()?, Some(python)),
         ["rows"] => rows::run(100),
         ["rows", files] => rows::run(files.parse()?),
         ["scan"] => scan::run(100_000),
@@ -68,6 +78,8 @@ fn main() -> anyhow::Result<()> {
             Ok(())
         }
         ["sweep"] => sweep::run(),
+        ["tree"] => tree::run(1_000_000),
+        ["tree", files] => tree::run(files.parse()?),
         _ => anyhow::bail!("{USAGE}"),
     }
 }

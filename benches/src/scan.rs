@@ -11,7 +11,7 @@ const FOLDERS: u64 = 100;
 const BAR: f64 = 0.7;
 
 /// The beginning of a JPEG file of 32 x 32 pixels, as far as its header goes.
-const JPEG: &[u8] = b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\
+pub(crate) const JPEG: &[u8] = b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\
     \xff\xc0\0\x11\x08\0\x20\0\x20\x03\x01\x22\0\x02\x11\x01\x03\x11\x01";
 
 /// Prints how long both take over so many files in a hundred folders.

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// How the lines of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(crate) enum Family {
     /// Numbers of about the same length.
     Numbers,
     /// Any length between two.
@@ -37,7 +37,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Numbers,
         Self::Uniform,
         Self::Lognormal,
@@ -52,7 +52,7 @@ impl Family {
         Self::LongRows,
     ];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Numbers => "numbers",
             Self::Uniform => "uniform",
@@ -69,7 +69,7 @@ impl Family {
         }
     }
 
-    pub(super) fn ending(self) -> &'static str {
+    pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Tabs => "tsv",
             Self::JsonLines => "jsonl",
@@ -98,7 +98,7 @@ impl Dice {
 }
 
 /// Writes a file of about so many bytes; returns its rows.
-pub(super) fn write(path: &Path, family: Family, seed: u64, bytes: u64) -> io::Result<u64> {
+pub(crate) fn write(path: &Path, family: Family, seed: u64, bytes: u64) -> io::Result<u64> {
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(seed));
     // Files differ in the scale of their lines too.

@@ -23,7 +23,8 @@ Examples:
   laptime data s3://bucket/train --epochs 90 --to 8
   laptime data --compare sftp://host/set https://host/set")]
 pub(crate) struct DataArgs {
-    /// Files, folders, or a URL: http(s), ftp(s), sftp, s3, or what fsspec knows (hf, gs, az, hdfs …)
+    /// Files and folders: CSV, TSV, JSON Lines (also .gz, .zst), Parquet, Arrow, NPY, NPZ, JPEG, PNG, TFRecord, tar;
+    /// the rest by bytes. Or a URL: http(s), ftp(s), sftp, s3, and what fsspec knows (hf, gs, az, hdfs …)
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Passes over the data
@@ -53,6 +54,9 @@ pub(crate) struct DataArgs {
     /// Time that measuring the link may take
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "15s", help_heading = "Link")]
     pub(crate) probe_time: Duration,
+    /// Look into at most this many files of a format; they stand for the others [default: by format]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, conflicts_with = "exact", help_heading = "Measuring")]
+    pub(crate) max_files: Option<u64>,
     /// Do not measure the disk or the link
     #[arg(long, help_heading = "Measuring")]
     pub(crate) no_disk: bool,
@@ -78,6 +82,7 @@ impl DataArgs {
             size: self.size,
             exact: self.exact,
             measure_disk: !self.no_disk,
+            max_files: self.max_files.map(|files| usize::try_from(files).unwrap_or(usize::MAX)),
             ..SurveyOptions::default()
         }
     }

@@ -1,6 +1,6 @@
 //! What a dataset amounts to, as text.
 
-use laptime_data::survey::{Amount, Format, Origin, Part, Survey};
+use laptime_data::survey::{Amount, Compression, Format, Origin, Part, Survey};
 
 use super::facts::labelled;
 use super::shown;
@@ -65,7 +65,12 @@ pub(super) fn samples(survey: &Survey) -> String {
         }
         .to_owned();
     };
-    let what = if survey.format == Some(Format::Images) { "image" } else { "row" };
+    let what = match survey.format {
+        Some(Format::Images) => "image",
+        Some(Format::TfRecord) => "record",
+        Some(Format::Tar) => "sample",
+        _ => "row",
+    };
     let counted = if samples.exact {
         units::counted(samples.mean.round() as u64, what)
     } else {
@@ -256,6 +261,10 @@ fn cells(part: &Part) -> Vec<Cell> {
 
 fn part_name(part: &Part) -> String {
     match part.ending.as_deref() {
+        None if part.compression.is_some() => {
+            let ending = part.compression.map_or("", Compression::ending);
+            format!("{} .{ending}", part.format.name())
+        }
         None => part.format.name().to_owned(),
         Some("") => "no ending".to_owned(),
         Some(ending) => format!(".{}", shown(ending)),

@@ -15,6 +15,7 @@ fn estimate(mean: f64, share: f64) -> Amount {
 fn part(format: Format, files: u64, bytes: u64, samples: Option<Amount>) -> Part {
     Part {
         format,
+        compression: None,
         ending: None,
         files,
         looked_into: files,

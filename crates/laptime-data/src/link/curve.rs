@@ -29,7 +29,7 @@ const WINDOWS: usize = 20;
 const RISING: f64 = 1.15;
 
 /// A rate is never known better than this share of it: links change from minute to minute.
-const LEAST_REACH: f64 = 0.05;
+const LEAST_REACH: f64 = 0.1;
 
 /// Student's factor at 95 % for about five blocks.
 const FACTOR: f64 = 2.6;

@@ -7,7 +7,7 @@ use crate::survey::Amount;
 use super::curve::{Curve, Mark, curve};
 
 /// What more streams must gain to be worth having.
-const WORTH: f64 = 1.05;
+const WORTH: f64 = 1.02;
 
 /// How fast a link is on so many streams.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

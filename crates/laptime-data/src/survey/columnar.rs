@@ -31,8 +31,10 @@ pub(crate) struct Contents {
     pub(crate) numbers: u64,
     /// Columns that hold something else than numbers.
     pub(crate) other_columns: u64,
-    /// The standard error of all that as a share of it, where it was sampled; 0 where it was counted.
+    /// The standard error of the rows as a share of them, where they were sampled; 0 where they were counted.
     pub(crate) relative_error: f64,
+    /// The same of the decoded bytes and the numbers.
+    pub(crate) decoded_error: f64,
 }
 
 /// What was found, and what is wrong with the rest where the file does not end as it should.

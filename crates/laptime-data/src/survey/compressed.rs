@@ -104,6 +104,7 @@ fn measure(
         numbers: (rows * f64::from(dialect.numeric_columns.unwrap_or(0))) as u64,
         other_columns: other_columns(&dialect),
         relative_error,
+        decoded_error: relative_error,
     };
     Ok(Measured { contents, missing })
 }

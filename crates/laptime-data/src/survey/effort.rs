@@ -43,6 +43,8 @@ pub(crate) struct Effort {
     pub(crate) looking: Patience,
     /// Whether a read costs a way through a network.
     pub(crate) far: bool,
+    /// The side that images are resized to before they are moved to a device.
+    pub(crate) side: Option<u32>,
 }
 
 impl Effort {
@@ -56,6 +58,7 @@ impl Effort {
             patience: each.max(least),
             looking: Patience::of(LOOKING.max(options.patience)),
             far,
+            side: options.size,
         }
     }
 

@@ -74,15 +74,15 @@ pub(crate) fn measure_all(
         count_pairs_once(&mut looked);
     }
     let all = looked_into == whole.files;
-    let sum = |of: fn(&Contents) -> f64| total(&looked, whole, all, of);
+    let sum = |of: fn(&Contents) -> Value| total(&looked, whole, all, of);
     let exactly = looked.iter().all(|(_, contents)| contents.decoded_exactly);
-    let decoded = sum(|contents| contents.decoded_bytes as f64);
+    let decoded = sum(|contents| (contents.decoded_bytes as f64, contents.decoded_error));
     Together {
         looked_into,
         broken,
-        rows: sum(|contents| contents.rows as f64),
+        rows: sum(|contents| (contents.rows as f64, contents.relative_error)),
         decoded_bytes: Amount { exact: decoded.exact && exactly, ..decoded },
-        numbers: sum(|contents| contents.numbers as f64),
+        numbers: sum(|contents| (contents.numbers as f64, contents.decoded_error)),
         other_columns: looked.iter().map(|(_, contents)| contents.other_columns).max().unwrap_or(0),
     }
 }
@@ -107,12 +107,20 @@ fn measure(
     }
 }
 
+/// A number, and its standard error as a share of it.
+type Value = (f64, f64);
+
 /// The sum over all files, by the bytes of those that were looked into; a broken one adds nothing and stands for
 /// others like it. The error is that of a ratio among files drawn without putting back, and that within files.
-fn total(looked: &[(&SizedFile, Contents)], whole: Whole<'_>, all: bool, of: fn(&Contents) -> f64) -> Amount {
-    let seen: f64 = looked.iter().map(|(_, contents)| of(contents)).sum();
-    let within: f64 =
-        looked.iter().map(|(_, contents)| (of(contents) * contents.relative_error).powi(2)).sum();
+fn total(
+    looked: &[(&SizedFile, Contents)],
+    whole: Whole<'_>,
+    all: bool,
+    of: fn(&Contents) -> Value,
+) -> Amount {
+    let seen: f64 = looked.iter().map(|(_, contents)| of(contents).0).sum();
+    let error_of = |contents: &Contents| of(contents).0 * of(contents).1;
+    let within: f64 = looked.iter().map(|(_, contents)| error_of(contents).powi(2)).sum();
     if all {
         let error = within.sqrt();
         return Amount { exact: error == 0.0, ..Amount::with_error(seen, error, 0.0) };
@@ -122,7 +130,7 @@ fn total(looked: &[(&SizedFile, Contents)], whole: Whole<'_>, all: bool, of: fn(
     let ratio = seen / seen_bytes.max(1.0);
     let factor = whole.bytes as f64 / seen_bytes.max(1.0);
     let squares: f64 =
-        looked.iter().map(|(file, contents)| (of(contents) - ratio * file.bytes as f64).powi(2)).sum();
+        looked.iter().map(|(file, contents)| (of(contents).0 - ratio * file.bytes as f64).powi(2)).sum();
     let between = files.powi(2) * (1.0 - count / files) / count * squares / (count - 1.0).max(1.0);
     let least = if within == 0.0 { seen } else { 0.0 };
     Amount::with_error(seen * factor, (between + factor.powi(2) * within).sqrt(), least)
@@ -144,7 +152,7 @@ mod tests {
         let kind = Kind { format: Format::Parquet, compression: None, ending: String::new() };
         let borrowed: Vec<_> = looked.iter().map(|(file, contents)| (file, *contents)).collect();
         let all = files == looked.len() as u64;
-        total(&borrowed, Whole { kind: &kind, files, bytes }, all, |contents| contents.rows as f64)
+        total(&borrowed, Whole { kind: &kind, files, bytes }, all, |contents| (contents.rows as f64, 0.0))
     }
 
     #[test]

@@ -86,8 +86,13 @@ fn declared(part: Part, together: &Together, options: &SurveyOptions) -> Part {
     if !together.is_answer() {
         return part;
     }
-    let has_columns = !matches!(part.format, Format::TfRecord | Format::Tar | Format::JsonLines);
-    let device_bytes = has_columns.then(|| together.numbers.times(options.dtype.bytes() as f64));
+    let known = match part.format {
+        // Of a shard the images are known, where it has some.
+        Format::Tar => together.numbers.mean > 0.0,
+        Format::TfRecord | Format::JsonLines => false,
+        _ => true,
+    };
+    let device_bytes = known.then(|| together.numbers.times(options.dtype.bytes() as f64));
     // Text that does not become numbers takes at least its own bytes.
     let decoded_bytes = match device_bytes {
         Some(bytes) if part.format.is_text() && together.other_columns == 0 => bytes,

@@ -1,12 +1,14 @@
 //! Whole folders: what is counted, what is reported as trouble, and that hostile ones take little memory.
 
 use std::fs;
+use std::ops::{ControlFlow, Range};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::*;
 use crate::allocation::largest_during;
 use crate::mutation::npy;
+use crate::source::{LocalSource, Object};
 
 const OPTIONS: SurveyOptions = SurveyOptions {
     epochs: 1,
@@ -205,4 +207,142 @@ fn a_file_is_known_by_its_first_bytes_when_its_name_tells_nothing() {
     let path = folder.path().join("data");
     fs::write(&path, npy(1, "<f4", "(8, 3)", &[0; 96])).unwrap();
     assert_eq!(survey(&path).format, Some(Format::Npy));
+}
+
+/// The same folder looked at as a source, of which ranges are read.
+fn survey_of_source(path: &Path) -> Survey {
+    let source = LocalSource::open(path).unwrap();
+    Survey::of_source(&source, &OPTIONS, &Watch::default()).unwrap()
+}
+
+#[test]
+fn a_source_gives_what_the_same_files_give_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    fs::create_dir(folder.path().join("a")).unwrap();
+    let columnar = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/columnar");
+    for name in ["mixed.parquet", "mixed.feather", "arrays.npz", "compressed.npz"] {
+        fs::copy(columnar.join(name), folder.path().join("a").join(name)).unwrap();
+    }
+    write("x.npy", &npy(1, "<f4", "(8, 3)", &[0; 96]));
+    write("y.npy", &npy(1, "<f4", "(8,)", &[0; 32]));
+    write("a/good.png", &png(10, 10, 9_000));
+    write("a/broken.png", b"no image");
+    write("table.csv", &b"x,y\n".repeat(4_000));
+    write("notes.txt", b"about");
+    let (here, there) = (survey(folder.path()), survey_of_source(folder.path()));
+    assert_eq!((there.bytes, there.files, there.trouble_count), (here.bytes, 10, here.trouble_count));
+    for (here, there) in here.parts.iter().zip(&there.parts) {
+        let same = |part: &Part| (part.format, part.files, part.samples, part.decoded_bytes, part.broken);
+        assert_eq!(same(here), same(there));
+    }
+    let arrays = there.parts.iter().find(|part| part.format == Format::Npy).unwrap();
+    assert_eq!(arrays.samples, Some(Amount::counted(8)));
+    assert!(there.link.is_none() && there.complete);
+}
+
+#[test]
+fn rows_at_a_source_are_estimated_from_two_per_cent_of_the_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String =
+        (0..1_000_000_u64).map(|row| format!("{row},{}\n", "9".repeat((row % 40) as usize))).collect();
+    fs::write(folder.path().join("long.csv"), &text).unwrap();
+    let survey = survey_of_source(&folder.path().join("long.csv"));
+    let rows = survey.samples.unwrap();
+    assert!(!rows.exact && (rows.low..=rows.high).contains(&1_000_000.0), "{rows:?}");
+    assert!((rows.mean / 1e6 - 1.0).abs() < 0.03, "{rows:?}");
+    assert!(survey.read_bytes * 50 <= survey.bytes, "{} of {}", survey.read_bytes, survey.bytes);
+}
+
+#[test]
+fn a_source_of_a_million_objects_is_known_by_some_of_them() {
+    let watch = Watch::default();
+    let survey = Survey::of_source(&Million, &OPTIONS, &watch).unwrap();
+    assert_eq!((survey.files, survey.folders, survey.bytes), (1_000_000, 1_000, 4_096_000_000));
+    let rows = survey.samples.unwrap();
+    let truth: u64 = (0..1_000_000).map(rows_of).sum();
+    assert!(!rows.exact && (rows.low..=rows.high).contains(&(truth as f64)), "{rows:?}");
+    assert!(survey.parts[0].looked_into <= 500 && survey.read_bytes < 4 << 20, "{survey:?}");
+}
+
+/// A million arrays of a few rows in a thousand folders.
+struct Million;
+
+fn rows_of(index: u64) -> u64 {
+    6 + index % 5
+}
+
+impl Source for Million {
+    fn place(&self) -> String {
+        "a million".into()
+    }
+
+    fn list(&self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<(), SourceError> {
+        for index in 0..1_000_000 {
+            let name = format!("{}/part-{index}.npy", index / 1_000);
+            if found(Object { name, bytes: Some(4_096) }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, name: &str, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
+        let index = name.rsplit_once('-').and_then(|(_, end)| end.strip_suffix(".npy")?.parse().ok());
+        let mut file = npy(1, "<f4", &format!("({}, 3)", rows_of(index.unwrap())), &[0; 120]);
+        file.resize(4_096, 0);
+        Ok(file[range.start as usize..range.end as usize].to_vec())
+    }
+}
+
+/// A source that lists one file and reads none of it.
+struct Failing;
+
+impl Source for Failing {
+    fn place(&self) -> String {
+        "failing".into()
+    }
+
+    fn list(&self, found: &mut dyn FnMut(Object) -> ControlFlow<()>) -> Result<(), SourceError> {
+        let _ = found(Object { name: "a.csv".into(), bytes: Some(1 << 40) });
+        let _ = found(Object { name: "b.npy".into(), bytes: None });
+        Err(SourceError::TimedOut(15))
+    }
+
+    fn read(&self, _: &str, _: Range<u64>) -> Result<Vec<u8>, SourceError> {
+        Err(SourceError::NoRanges)
+    }
+}
+
+#[test]
+fn a_source_that_fails_leaves_what_is_known_and_says_why() {
+    let survey = Survey::of_source(&Failing, &OPTIONS, &Watch::default()).unwrap();
+    assert_eq!((survey.files, survey.bytes, survey.samples), (1, 1 << 40, None));
+    let mut problems = problems(&survey);
+    problems.sort_unstable();
+    assert_eq!(
+        problems,
+        [
+            "cannot be listed any further: did not answer within 15 s",
+            "cannot be read: does not serve ranges of an object",
+            "has a length that is not known",
+        ]
+    );
+}
+
+#[test]
+fn more_files_than_asked_for_are_a_sample_with_an_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..300_u64 {
+        let rows = 10 + index % 9;
+        let bytes = npy(1, "<f4", &format!("({rows}, 1)"), &vec![0; rows as usize * 4]);
+        fs::write(folder.path().join(format!("{index}.npy")), bytes).unwrap();
+    }
+    let truth: u64 = (0..300).map(|index| 10 + index % 9).sum();
+    let options = SurveyOptions { max_files: Some(100), ..OPTIONS };
+    let survey = Survey::of(&[folder.path().to_owned()], &options, &Watch::default());
+    let rows = survey.samples.unwrap();
+    assert!((50..=100).contains(&survey.parts[0].looked_into), "{:?}", survey.parts[0]);
+    assert!(!rows.exact && (rows.low..=rows.high).contains(&(truth as f64)), "{rows:?}");
+    assert_eq!(survey_exactly(folder.path()).samples, Some(Amount::counted(truth)));
 }

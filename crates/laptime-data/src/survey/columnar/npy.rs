@@ -61,7 +61,7 @@ impl Array {
             decoded_exactly: true,
             numbers,
             other_columns: u64::from(!self.is_number),
-            relative_error: 0.0,
+            ..Contents::default()
         })
     }
 }

@@ -9,8 +9,9 @@ use super::super::problem::FileProblem;
 use super::super::stored::Stored;
 use super::super::watch::Watch;
 use super::headers::Headers;
+use super::pictures::Pictures;
 use super::walk::Begun;
-use super::{Contents, Framing, contents};
+use super::{Framing, Met};
 
 /// Members that a stretch is meant to have.
 const MEMBERS: u64 = 16;
@@ -29,7 +30,7 @@ pub(super) fn estimate<F: Framing>(
     begun: &Begun,
     effort: Effort,
     watch: &Watch,
-) -> Result<Contents, FileProblem> {
+) -> Result<Met, FileProblem> {
     let bytes = stored.bytes();
     let member_bytes = (begun.bytes / begun.members.max(1)).max(1);
     let mut draws = Draws {
@@ -37,6 +38,7 @@ pub(super) fn estimate<F: Framing>(
         stretch: (MEMBERS * member_bytes).clamp(4 << 10, (bytes / FIRST_ROUND).max(4 << 10)),
         data_bytes: 0,
         covered: 0,
+        pictures: Pictures::new(),
         rng: ChaCha8Rng::seed_from_u64(bytes),
         watch,
     };
@@ -54,7 +56,13 @@ pub(super) fn estimate<F: Framing>(
     let share = draws.data_bytes as f64 / draws.covered.max(1) as f64;
     // The first sample follows on none, so that no stretch counts it.
     let samples = (all.density * bytes as f64) as u64 + 1;
-    Ok(contents(samples, (share * bytes as f64) as u64, all.relative_error()))
+    Ok(Met {
+        samples,
+        data_bytes: (share * bytes as f64) as u64,
+        relative_error: all.relative_error(),
+        pictures: draws.pictures,
+        seen_bytes: draws.data_bytes,
+    })
 }
 
 struct Draws<'a> {
@@ -63,6 +71,7 @@ struct Draws<'a> {
     /// Bytes of data in all stretches, and bytes that those members take with their headers.
     data_bytes: u64,
     covered: u64,
+    pictures: Pictures,
     rng: ChaCha8Rng,
     watch: &'a Watch,
 }
@@ -107,6 +116,7 @@ impl Draws<'_> {
                 }
             }
             if at < end {
+                self.pictures.add(&member);
                 self.data_bytes += member.data_bytes;
                 self.covered += member.next - at;
             }

@@ -51,10 +51,11 @@ impl Framing for Tar {
                 b'g' | b'K' => {}
                 // The last is a file that wishes to lie in one piece.
                 b'0' | 0 | b'7' => {
-                    let sample = sample_of(&extra.name.take().unwrap_or(own_name));
-                    return Ok(Some(Member { next, data_bytes: bytes, sample }));
+                    let name = extra.name.take().unwrap_or(own_name);
+                    let (sample, is_image) = (sample_of(&name), is_image(&name));
+                    return Ok(Some(Member { next, data, data_bytes: bytes, is_image, sample }));
                 }
-                _ => return Ok(Some(Member { next, data_bytes: 0, sample: None })),
+                _ => return Ok(Some(Member { next, data, data_bytes: 0, is_image: false, sample: None })),
             }
             at = next;
         }
@@ -68,4 +69,9 @@ fn sample_of(name: &[u8]) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     Some(hasher.finish())
+}
+
+fn is_image(name: &[u8]) -> bool {
+    let start = name.iter().rposition(|byte| *byte == b'.').map_or(name.len(), |dot| dot + 1);
+    [&b"jpg"[..], b"jpeg", b"png"].iter().any(|known| name[start..].eq_ignore_ascii_case(known))
 }

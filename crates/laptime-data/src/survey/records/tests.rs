@@ -50,6 +50,34 @@ fn names_that_lead_elsewhere_or_hide_are_only_compared() {
     assert_eq!(rows(&file, Format::Tar, true).unwrap().rows, 3);
 }
 
+/// The beginning of a PNG file of that many pixels, and as many bytes.
+fn png(width: u32, height: u32, bytes: usize) -> Vec<u8> {
+    let mut file = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    file.extend(width.to_be_bytes());
+    file.extend(height.to_be_bytes());
+    file.extend([8, 2, 0, 0, 0]);
+    file.resize(bytes, 0);
+    file
+}
+
+#[test]
+fn images_in_an_archive_are_known_by_their_headers() {
+    let mut file = Vec::new();
+    for index in 0..200_u32 {
+        let image = png(40, 20 + index % 3, 700);
+        file.extend(member(&format!("{index}.png"), &image, b'0'));
+        file.extend(member(&format!("{index}.cls"), b"7", b'0'));
+    }
+    let contents = rows(&file, Format::Tar, true).unwrap();
+    let truth: u64 = (0..200).map(|index| 40 * (20 + index % 3) * 3).sum();
+    let near = |number: u64| (number as f64 / truth as f64 - 1.0).abs() < 0.03;
+    assert!(contents.rows == 200 && near(contents.decoded_bytes) && near(contents.numbers), "{contents:?}");
+    assert!(contents.relative_error == 0.0 && contents.decoded_error > 0.0, "{contents:?}");
+    let resized = Effort { side: Some(10), ..effort(true) };
+    let contents = measure_records(&file, Format::Tar, resized, &Watch::default()).unwrap().contents;
+    assert!(contents.numbers.abs_diff(200 * 300) <= 2, "{contents:?}");
+}
+
 #[test]
 fn long_names_and_folders_between_the_members_are_understood() {
     let long = format!("{}.jpg", "n".repeat(300));
@@ -117,6 +145,7 @@ fn no_damaged_records_panic_or_take_much_memory() {
         measure_records(&bytes, format, effort(true), &watch).is_ok_and(|found| found.missing.is_none())
     };
     survive_in_memory(&seeds, |bytes| whole(bytes, Format::TfRecord));
-    let archives = [tar(&[("a.jpg", 30), ("a.cls", 1)]), member("././@LongLink", b"name.jpg\0", b'L')];
+    let image = member("a.png", &png(4, 4, 600), b'0');
+    let archives = [tar(&[("a.jpg", 30), ("a.cls", 1)]), image, member("././@LongLink", b"name.jpg\0", b'L')];
     survive_in_memory(&archives, |bytes| whole(bytes, Format::Tar));
 }

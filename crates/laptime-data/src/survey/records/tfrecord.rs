@@ -32,7 +32,7 @@ impl Framing for TfRecord {
         let data_bytes = length(header).ok_or(FileProblem::Damaged("the length of a record"))?;
         let next = data_bytes.checked_add(at + BEFORE + BEHIND).filter(|next| *next <= bytes);
         let next = next.ok_or(FileProblem::Truncated)?;
-        Ok(Some(Member { next, data_bytes, sample: Some(at) }))
+        Ok(Some(Member { next, data: at + BEFORE, data_bytes, is_image: false, sample: Some(at) }))
     }
 }
 

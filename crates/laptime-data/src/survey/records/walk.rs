@@ -5,6 +5,7 @@ use super::super::problem::FileProblem;
 use super::super::stored::Stored;
 use super::super::watch::Watch;
 use super::headers::Headers;
+use super::pictures::Pictures;
 use super::{Framing, Member};
 
 /// Members between two looks at the clock.
@@ -14,19 +15,24 @@ const LOOK_EVERY: u64 = 256;
 const JUDGED_AFTER: u64 = 64;
 
 /// What was met on a walk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    pub(super) members: u64,
+    members: u64,
     /// Changes from one sample to the next; the first one counts.
     pub(super) samples: u64,
     pub(super) data_bytes: u64,
+    pub(super) pictures: Pictures,
     /// The sample that is being met.
     current: Option<u64>,
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, member: &Member) {
+    fn new() -> Self {
+        Self { members: 0, samples: 0, data_bytes: 0, pictures: Pictures::new(), current: None }
+    }
+
+    fn add(&mut self, member: &Member) {
         self.members += 1;
+        self.pictures.add(member);
         self.data_bytes = self.data_bytes.saturating_add(member.data_bytes);
         if member.sample.is_some() && member.sample != self.current {
             self.samples += 1;
@@ -36,7 +42,6 @@ impl Tally {
 }
 
 /// How a walk ended.
-#[derive(Debug)]
 pub(super) enum Walked {
     /// At the end of the archive, or where it is damaged.
     All(Tally, Option<FileProblem>),
@@ -61,7 +66,7 @@ pub(super) fn walk<F: Framing>(
     let (bytes, patience) = (stored.bytes(), effort.for_one());
     let allowed = effort.bytes(bytes);
     let mut headers = Headers::new(stored);
-    let (mut framing, mut tally, mut at) = (F::default(), Tally::default(), 0);
+    let (mut framing, mut tally, mut at) = (F::default(), Tally::new(), 0);
     while at < bytes {
         match framing.member(&mut headers, at) {
             Ok(Some(member)) => {

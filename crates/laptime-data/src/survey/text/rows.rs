@@ -22,8 +22,9 @@ use super::counter::RecordCounter;
 use super::dialect::{Dialect, HEAD_BYTES, top_of};
 use super::files::{TextFiles, Unit};
 
-/// Text of this machine up to this size is counted in any case: it takes about 10 ms.
+/// Text up to this size is counted in any case: on this machine it takes about 10 ms, elsewhere a read.
 const ALWAYS_COUNTED: u64 = 16 << 20;
+const ALWAYS_COUNTED_FAR: u64 = PIECE_BYTES;
 
 /// Text up to this size is counted if it looks as if that takes no longer than a person waits.
 const COUNTED_IF_QUICK: u64 = 256 << 20;
@@ -111,7 +112,8 @@ impl Counting {
 impl Reading<'_> {
     fn count_all(&mut self) -> Counted {
         let bytes = self.files.bytes();
-        let surely = self.effort.exact || (!self.effort.far && bytes <= ALWAYS_COUNTED);
+        let always = if self.effort.far { ALWAYS_COUNTED_FAR } else { ALWAYS_COUNTED };
+        let surely = self.effort.exact || bytes <= always;
         if !surely && (bytes > COUNTED_IF_QUICK || self.looking.options.patience.is_zero()) {
             return Counted::TooLong;
         }
