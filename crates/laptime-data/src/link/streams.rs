@@ -125,7 +125,7 @@ mod tests {
             lead_s: 0.1,
             ramping: false,
         };
-        let rates = [of(1, 50.0), of(2, 99.0), of(4, 100.0), of(8, 101.0)];
+        let rates = [of(1, 50.0), of(2, 99.5), of(4, 100.0), of(8, 101.0)];
         assert_eq!(fewest_worth(&rates, 1.0, 1e4, 0.0), 2);
         // Where every object waits, more streams wait at the same time.
         assert_eq!(fewest_worth(&rates, 1e4, 1e4, 0.1), 8);
