@@ -5,7 +5,7 @@
 # One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked --features laptime/tracing,laptime/load
 
-.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench wheels
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser servers bench wheels
 
 test: check rust-test python-test
 
@@ -13,7 +13,7 @@ test: check rust-test python-test
 test-core:
 	cargo test --release --locked -p laptime-core -p laptime-store -p laptime-record -p laptime-analyse -p laptime-profile
 
-rust-test:
+rust-test: servers
 	cargo test $(CARGO_FLAGS)
 
 check: fmt words python-check clippy doc direction
@@ -65,6 +65,17 @@ browser:
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 	  { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1; } || \
 	echo "no Chromium here: the test of TensorBoard's page is skipped"
+
+# Data that lie elsewhere are looked at behind real servers: Debian's, where they may be installed, else those tests
+# are skipped.
+SERVERS := nginx vsftpd sshd openssl curl
+servers:
+	@for server in $(SERVERS); do PATH="$$PATH:/usr/sbin" command -v $$server >/dev/null || missing=1; done; \
+	test -z "$$missing" || \
+	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  { apt-get update && apt-get install --yes --no-install-recommends \
+	    nginx vsftpd openssh-server openssl curl; } >/dev/null 2>&1; } || \
+	echo "not all of $(SERVERS) are here: some tests of data elsewhere are skipped"
 
 python-test: $(PYTHON_STAMP) browser
 	rm -rf dist

@@ -66,7 +66,9 @@ def main() -> None:
                 listed(files, root)
                 continue
             name = request["read"]
-            is_root = not root.endswith("/") and root.rsplit("/", 1)[-1] == name and files.isfile(root)
+            is_root = (
+                not root.endswith("/") and root.rsplit("/", 1)[-1] == name and files.isfile(root)
+            )
             path = root if is_root else f"{root.rstrip('/')}/{name}"
             data = files.cat_file(path, start=request["start"], end=request["end"])
             answer(payload=data, bytes=len(data))

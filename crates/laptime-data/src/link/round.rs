@@ -16,6 +16,9 @@ use super::streams::Seen;
 /// How often bytes are read off.
 const READ_OFF: Duration = Duration::from_millis(5);
 
+/// How long sessions may take to be opened and to send a first byte.
+const LONGEST_OPENING: Duration = Duration::from_secs(10);
+
 /// What a round may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
@@ -138,12 +141,17 @@ pub(super) fn round(
 fn read_off(board: &Board<'_>, started: Instant, watch: &Watch) -> Vec<Mark> {
     let mut marks = vec![Mark { seconds: 0.0, bytes: 0.0 }];
     let allowance = board.allowance;
-    let mut share = 1.0;
+    let (mut share, mut flows_since) = (1.0, None);
     loop {
         thread::sleep(READ_OFF);
         let (bytes, time) = (board.bytes.load(Ordering::Acquire), started.elapsed());
         marks.push(Mark { seconds: time.as_secs_f64(), bytes: bytes as f64 });
-        let enough = bytes as f64 >= share * allowance.bytes as f64 || time >= allowance.time.mul_f64(share);
+        if bytes > 0 && flows_since.is_none() {
+            flows_since = Some(time);
+        }
+        // Being let in has limits of its own and no part in the time.
+        let flows = flows_since.map_or(time.saturating_sub(LONGEST_OPENING), |since| time - since);
+        let enough = bytes as f64 >= share * allowance.bytes as f64 || flows >= allowance.time.mul_f64(share);
         // A stream that started slowly, or lost too much at once, needs longer to show its rate.
         if enough && share < allowance.patience && !is_steady(&marks) {
             share = (1.2 * share).min(allowance.patience);
