@@ -60,10 +60,12 @@ $(PYTHON_STAMP): $(PYTHON_NEEDS)
 	touch $@
 
 # Programs that tests use, each with its package: Debian's, where they may be installed, else those tests are skipped.
-PROGRAMS := chromium:chromium promtool:prometheus mpirun:openmpi-bin
+PROGRAMS := chromium:chromium promtool:prometheus mpirun:openmpi-bin nginx:nginx vsftpd:vsftpd sshd:openssh-server \
+	openssl:openssl curl:curl
 
 programs:
-	@missing=$$(for program in $(PROGRAMS); do command -v $${program%%:*} >/dev/null || echo $${program##*:}; done); \
+	@export PATH="$$PATH:/usr/sbin"; \
+	missing=$$(for program in $(PROGRAMS); do command -v $${program%%:*} >/dev/null || echo $${program##*:}; done); \
 	test -z "$$missing" || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 	  { apt-get update && apt-get install --yes --no-install-recommends $$missing; } >/dev/null 2>&1; } || \

@@ -17,7 +17,10 @@ import tempfile
 import time
 
 # Mbit/s, milliseconds of a round trip, and bytes of each of the files.
-LINKS = [(rate, delay) for rate in (10, 100, 1000) for delay in (1, 20, 100)] + [(30, 50), (300, 50)]
+LINKS = [(rate, delay) for rate in (10, 100, 1000) for delay in (1, 20, 100)] + [
+    (30, 50),
+    (300, 50),
+]
 FILES = 64
 FILE_BYTES = {10: 250_000, 30: 750_000, 100: 2_000_000, 300: 5_000_000, 1000: 8_000_000}
 STREAMS = [1, 2, 4, 8]
@@ -39,7 +42,10 @@ class Link:
         assert self.relay.stdout.readline() == b"ready\n"
         # Large packets where small ones would measure the relay and not the link.
         mtu = "9000" if rate > 100 else "1500"
-        for space, device, own, other in ((self.near, a, "10.9.0.1", "10.9.0.2"), (self.far, b, "10.9.0.2", "10.9.0.1")):
+        for space, device, own, other in (
+            (self.near, a, "10.9.0.1", "10.9.0.2"),
+            (self.far, b, "10.9.0.2", "10.9.0.1"),
+        ):
             run("ip", "netns", "add", space)
             run("ip", "link", "set", device, "netns", space)
             inside = ("ip", "-n", space)
@@ -53,7 +59,8 @@ class Link:
 
     def serve(self) -> subprocess.Popen:
         temporary = "".join(
-            f"{kind}_temp_path {self.folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+            f"{kind}_temp_path {self.folder}/{kind};"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         )
         text = (
             f"daemon off; user root; pid {self.folder}/pid; error_log {self.folder}/errors; events {{}}\n"
@@ -62,9 +69,16 @@ class Link:
         )
         configuration = self.folder / "nginx.conf"
         configuration.write_text(text)
-        server = subprocess.Popen(["ip", "netns", "exec", self.far, "nginx", "-c", str(configuration)])
+        server = subprocess.Popen(
+            ["ip", "netns", "exec", self.far, "nginx", "-c", str(configuration)]
+        )
         for _ in range(100):
-            if subprocess.run(self.inside("curl", "-s", "-o", "/dev/null", "http://10.9.0.2/")).returncode == 0:
+            if (
+                subprocess.run(
+                    self.inside("curl", "-s", "-o", "/dev/null", "http://10.9.0.2/")
+                ).returncode
+                == 0
+            ):
                 return server
             time.sleep(0.1)
         raise SystemExit("nginx does not answer")
@@ -83,15 +97,25 @@ class Link:
 
 def copy_seconds(link: Link, streams: int) -> float:
     """Copies everything with curl, and drops it: a disk is not what is measured."""
-    lines = "".join(f'url = "http://10.9.0.2/set/{i:03}.bin"\noutput = "/dev/null"\n' for i in range(FILES))
-    options = ["--parallel", "--parallel-immediate", "--parallel-max", str(streams)] if streams > 1 else []
+    lines = "".join(
+        f'url = "http://10.9.0.2/set/{i:03}.bin"\noutput = "/dev/null"\n' for i in range(FILES)
+    )
+    options = (
+        ["--parallel", "--parallel-immediate", "--parallel-max", str(streams)]
+        if streams > 1
+        else []
+    )
     started = time.monotonic()
-    words = link.inside("curl", "--silent", "--fail", *options, "--config", "-")
+    words = link.inside(
+        "curl", "--no-progress-meter", "--silent", "--fail", *options, "--config", "-"
+    )
     subprocess.run(words, check=True, input=lines, text=True)
     return time.monotonic() - started
 
 
-def measure(laptime: str, rate: int, delay: int, relay: pathlib.Path, probe: list[str]) -> list[dict]:
+def measure(
+    laptime: str, rate: int, delay: int, relay: pathlib.Path, probe: list[str]
+) -> list[dict]:
     with tempfile.TemporaryDirectory(prefix="laptime-links-") as temporary:
         folder = pathlib.Path(temporary)
         folder.chmod(0o755)
@@ -108,7 +132,13 @@ def measure(laptime: str, rate: int, delay: int, relay: pathlib.Path, probe: lis
                 seconds = copy_seconds(link, streams)
                 forecast = predicted.get(streams)
                 rows.append(
-                    {"rate": rate, "delay": delay, "streams": streams, "seconds": seconds, "forecast": forecast}
+                    {
+                        "rate": rate,
+                        "delay": delay,
+                        "streams": streams,
+                        "seconds": seconds,
+                        "forecast": forecast,
+                    }
                 )
                 rows[-1]["proposed"] = document["plan"]["streams"]
                 rows[-1]["ramping"] = document["network"]["ramping"]
@@ -133,15 +163,26 @@ def main() -> None:
     parser.add_argument("laptime")
     parser.add_argument("--json")
     parser.add_argument("--only", nargs="*")
-    parser.add_argument("--probe", nargs="*", default=[], help="options for laptime, such as --probe-bytes=256MB")
+    parser.add_argument(
+        "--probe", nargs="*", default=[], help="options for laptime, such as --probe-bytes=256MB"
+    )
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("network namespaces need root")
-    wanted = [link for link in LINKS if not arguments.only or f"{link[0]}x{link[1]}" in arguments.only]
+    wanted = [
+        link for link in LINKS if not arguments.only or f"{link[0]}x{link[1]}" in arguments.only
+    ]
     rows: list[dict] = []
     with tempfile.TemporaryDirectory() as temporary:
         relay = pathlib.Path(temporary) / "relay"
-        run("cc", "-O2", "-pthread", str(pathlib.Path(__file__).with_name("relay.c")), "-o", str(relay))
+        run(
+            "cc",
+            "-O2",
+            "-pthread",
+            str(pathlib.Path(__file__).with_name("relay.c")),
+            "-o",
+            str(relay),
+        )
         for rate, delay in wanted:
             found = measure(os.path.abspath(arguments.laptime), rate, delay, relay, arguments.probe)
             print("\n".join(map(shown, found)), flush=True)
@@ -154,16 +195,25 @@ def main() -> None:
 def summary(rows: list[dict]) -> None:
     known = [row for row in rows if row["forecast"]]
     errors = [abs(row["forecast"]["mean"] / row["seconds"] - 1) for row in known]
-    covered = sum(row["forecast"]["low"] <= row["seconds"] <= row["forecast"]["high"] for row in known)
-    print(f"\n{len(known)} copies predicted; {sum(error <= 0.15 for error in errors)} within 15 %; ", end="")
+    covered = sum(
+        row["forecast"]["low"] <= row["seconds"] <= row["forecast"]["high"] for row in known
+    )
+    print(
+        f"\n{len(known)} copies predicted; {sum(error <= 0.15 for error in errors)} within 15 %; ",
+        end="",
+    )
     print(f"{covered} within their interval; median error {sorted(errors)[len(errors) // 2]:.1%}")
     links = {(row["rate"], row["delay"]) for row in rows}
     good = 0
     for link in links:
         of = [row for row in rows if (row["rate"], row["delay"]) == link]
         best = min(row["seconds"] for row in of)
-        good += next(row["seconds"] for row in of if row["streams"] == of[0]["proposed"]) <= 1.1 * best
-    print(f"{len(links)} links; on {good} the proposed streams are within 10 % of the best that was tried")
+        good += (
+            next(row["seconds"] for row in of if row["streams"] == of[0]["proposed"]) <= 1.1 * best
+        )
+    print(
+        f"{len(links)} links; on {good} the proposed streams are within 10 % of the best that was tried"
+    )
 
 
 if __name__ == "__main__":

@@ -89,9 +89,3 @@ fn link_of(network: &NetworkLink) -> Option<Link> {
         measured_bytes: network.measured_bytes,
     })
 }
-
-impl std::fmt::Debug for Remote {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Remote({})", self.place())
-    }
-}

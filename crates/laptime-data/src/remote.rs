@@ -5,6 +5,7 @@
 
 mod address;
 mod dial;
+mod fsspec;
 mod ftp;
 #[cfg(test)]
 mod hostile_tests;
@@ -27,6 +28,7 @@ use std::time::Duration;
 use crate::source::{Object, SourceError};
 
 pub use address::{Address, Scheme};
+pub use fsspec::Fsspec;
 pub use ftp::Ftp;
 pub use http::Http;
 pub use limits::Limits;

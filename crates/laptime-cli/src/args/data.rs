@@ -23,8 +23,8 @@ Examples:
   laptime data s3://bucket/train --epochs 90 --to 8
   laptime data --compare sftp://host/set https://host/set")]
 pub(crate) struct DataArgs {
-    /// Files and folders, or a URL: http(s), ftp(s), sftp or s3. CSV, TSV, JSON Lines (also .gz, .zst), Parquet,
-    /// Arrow, NPY, NPZ, JPEG, PNG, TFRecord, tar; the rest by bytes
+    /// Files and folders: CSV, TSV, JSON Lines (also .gz, .zst), Parquet, Arrow, NPY, NPZ, JPEG, PNG, TFRecord, tar;
+    /// the rest by bytes. Or a URL: http(s), ftp(s), sftp, s3, and what fsspec knows (hf, gs, az, hdfs …)
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Passes over the data
@@ -39,9 +39,6 @@ pub(crate) struct DataArgs {
     /// Count every row and read every header, however long that takes
     #[arg(long, help_heading = "Measuring")]
     pub(crate) exact: bool,
-    /// Look into at most this many files of a format; they stand for the others [default: by format]
-    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, conflicts_with = "exact", help_heading = "Measuring")]
-    pub(crate) max_files: Option<u64>,
     /// Compare places that have the same data: which is copied from fastest
     #[arg(long, conflicts_with = "time", help_heading = "Link")]
     pub(crate) compare: bool,
@@ -57,6 +54,9 @@ pub(crate) struct DataArgs {
     /// Time that measuring the link may take
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "15s", help_heading = "Link")]
     pub(crate) probe_time: Duration,
+    /// Look into at most this many files of a format; they stand for the others [default: by format]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, conflicts_with = "exact", help_heading = "Measuring")]
+    pub(crate) max_files: Option<u64>,
     /// Do not measure the disk or the link
     #[arg(long, help_heading = "Measuring")]
     pub(crate) no_disk: bool,

@@ -29,7 +29,7 @@ const WINDOWS: usize = 20;
 const RISING: f64 = 1.15;
 
 /// A rate is never known better than this share of it: links change from minute to minute.
-const LEAST_REACH: f64 = 0.05;
+const LEAST_REACH: f64 = 0.1;
 
 /// Student's factor at 95 % for about five blocks.
 const FACTOR: f64 = 2.6;
@@ -62,6 +62,15 @@ pub(super) fn curve(marks: &[Mark]) -> Option<Curve> {
     let bytes_per_s = Amount::between((mean - reach).max(mean / 10.0), mean, high);
     let lead_s = (end.seconds - end.bytes / mean).max(0.0);
     Some(Curve { bytes_per_s, lead_s, ramping, steady_s: at(WINDOWS) - at(steady) })
+}
+
+/// Whether the rate is known well enough to stop.
+pub(super) fn is_steady(marks: &[Mark]) -> bool {
+    curve(marks).is_some_and(|curve| {
+        let reach = (curve.bytes_per_s.high - curve.bytes_per_s.mean) / curve.bytes_per_s.mean;
+        let span = marks.last().map_or(0.0, |mark| mark.seconds);
+        !curve.ramping && reach < 0.15 && curve.steady_s > span / 3.0
+    })
 }
 
 fn standard_error(rates: &[f64]) -> f64 {

@@ -11,7 +11,7 @@ use crate::survey::Watch;
 
 use super::NetworkLink;
 use super::round::{Allowance, Round, SAMPLE, Work, round};
-use super::streams::{Seen, StreamRate, fewest_worth, rate};
+use super::streams::{Seen, StreamRate, consistent, fewest_worth, rate};
 
 /// Streams that are tried.
 const STREAMS: [u32; 4] = [1, 2, 4, 8];
@@ -63,6 +63,8 @@ pub fn probe(
     watch: &Watch,
 ) -> Result<NetworkLink, SourceError> {
     let started = Instant::now();
+    // Little data are not fetched over and over: nobody waits for them anyway.
+    let limits = ProbeLimits { bytes: limits.bytes.min(total.1.saturating_mul(8)), ..limits };
     let work = Work::new(objects);
     let (bytes, openings, first_bytes) = (0, Vec::new(), Vec::new());
     let (sample, rounds) = (Vec::new(), Vec::new());
@@ -83,6 +85,8 @@ impl Probe<'_> {
     /// What it takes to get a byte of an object over a session that stands.
     fn answers(&mut self, objects: &[Object]) -> Result<Vec<Duration>, SourceError> {
         let mut session = self.protocol.open()?;
+        // What it takes to be let in has limits of its own.
+        self.started = Instant::now();
         self.openings.push(session.opening());
         let mut times = Vec::new();
         // The first is left out where there are others: it may have to be looked for.
@@ -106,8 +110,9 @@ impl Probe<'_> {
     fn all_rounds(&mut self, object_s: f64) -> Option<SourceError> {
         let mut trouble = None;
         let mut before = 0.0;
-        for streams in STREAMS {
-            trouble = trouble.or(self.round(streams, ROUND_SHARE));
+        for (index, streams) in STREAMS.into_iter().enumerate() {
+            let after = ROUND_SHARE * (STREAMS.len() - 1 - index) as f64;
+            trouble = trouble.or(self.round(streams, ROUND_SHARE, after));
             let Some(rate) = self.rates(object_s).last().copied() else { break };
             // Twice the streams that gain nothing: neither will four times as many.
             if rate.streams > 1 && rate.bytes_per_s.mean < 0.8 * before && !rate.ramping {
@@ -118,12 +123,14 @@ impl Probe<'_> {
         let rates = self.rates(object_s);
         let best = rates.iter().map(|rate| rate.bytes_per_s.mean).fold(0.0, f64::max);
         if let Some(fewest) = rates.iter().find(|rate| rate.bytes_per_s.mean > 0.95 * best) {
-            trouble = trouble.or(self.round(fewest.streams, 1.0));
+            trouble = trouble.or(self.round(fewest.streams, 1.0, 0.0));
         }
         trouble
     }
 
-    fn round(&mut self, streams: u32, share: f64) -> Option<SourceError> {
+    /// A round with a share of what is allowed, and what nobody else needs where that shows no steady rate; a share
+    /// is kept for the rounds after it.
+    fn round(&mut self, streams: u32, share: f64, after: f64) -> Option<SourceError> {
         let left = self.limits.time.saturating_sub(self.started.elapsed());
         let time = self.limits.time.mul_f64(share).min(left);
         let bytes_left = self.limits.bytes.saturating_sub(self.bytes);
@@ -131,7 +138,11 @@ impl Probe<'_> {
         if bytes == 0 || time < Duration::from_millis(50) || self.watch.stopped() {
             return None;
         }
-        let round = round(self.protocol, &self.work, streams, Allowance { bytes, time }, self.watch);
+        let free_bytes = bytes_left as f64 - after * self.limits.bytes as f64;
+        let free_time = left.as_secs_f64() - after * self.limits.time.as_secs_f64();
+        let patience = (free_bytes / bytes as f64).min(free_time / time.as_secs_f64()).max(1.0);
+        let allowance = Allowance { bytes, time, patience };
+        let round = round(self.protocol, &self.work, streams, allowance, self.watch);
         self.take(streams, round)
     }
 
@@ -151,7 +162,8 @@ impl Probe<'_> {
     }
 
     fn rates(&self, object_s: f64) -> Vec<StreamRate> {
-        self.rounds.iter().filter_map(|(streams, rounds)| rate(*streams, rounds, object_s)).collect()
+        let rates = self.rounds.iter().filter_map(|(streams, rounds)| rate(*streams, rounds, object_s));
+        consistent(rates.collect())
     }
 
     fn link(self, rates: Vec<StreamRate>, streams: u32, object_s: f64) -> NetworkLink {

@@ -10,17 +10,22 @@ use crate::remote::{Opening, Protocol, Session};
 use crate::source::{Object, SourceError};
 use crate::survey::Watch;
 
-use super::curve::Mark;
+use super::curve::{Mark, is_steady};
 use super::streams::Seen;
 
 /// How often bytes are read off.
 const READ_OFF: Duration = Duration::from_millis(5);
+
+/// How long sessions may take to be opened and to send a first byte.
+const LONGEST_OPENING: Duration = Duration::from_secs(10);
 
 /// What a round may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
     pub(super) bytes: u64,
     pub(super) time: Duration,
+    /// How many times that it may take where the rate is not steady yet.
+    pub(super) patience: f64,
 }
 
 /// The objects of a place, fetched one after the other and again from the first.
@@ -57,6 +62,12 @@ pub(super) struct Round {
     /// Some of the first bytes that came.
     pub(super) sample: Vec<u8>,
     pub(super) error: Option<SourceError>,
+}
+
+impl Board<'_> {
+    fn most_bytes(&self) -> u64 {
+        (self.allowance.bytes as f64 * self.allowance.patience) as u64
+    }
 }
 
 /// What the sessions of a round write to.
@@ -129,11 +140,23 @@ pub(super) fn round(
 /// Reads off the bytes until enough of them or of time is over.
 fn read_off(board: &Board<'_>, started: Instant, watch: &Watch) -> Vec<Mark> {
     let mut marks = vec![Mark { seconds: 0.0, bytes: 0.0 }];
+    let allowance = board.allowance;
+    let (mut share, mut flows_since) = (1.0, None);
     loop {
         thread::sleep(READ_OFF);
         let (bytes, time) = (board.bytes.load(Ordering::Acquire), started.elapsed());
         marks.push(Mark { seconds: time.as_secs_f64(), bytes: bytes as f64 });
-        let enough = bytes >= board.allowance.bytes || time >= board.allowance.time;
+        if bytes > 0 && flows_since.is_none() {
+            flows_since = Some(time);
+        }
+        // Being let in has limits of its own and no part in the time.
+        let flows = flows_since.map_or(time.saturating_sub(LONGEST_OPENING), |since| time - since);
+        let enough = bytes as f64 >= share * allowance.bytes as f64 || flows >= allowance.time.mul_f64(share);
+        // A stream that started slowly, or lost too much at once, needs longer to show its rate.
+        if enough && share < allowance.patience && !is_steady(&marks) {
+            share = (1.2 * share).min(allowance.patience);
+            continue;
+        }
         if enough || watch.stopped() || board.busy.load(Ordering::Acquire) == 0 {
             return marks;
         }
@@ -146,7 +169,7 @@ fn fetch(protocol: &dyn Protocol, board: &Board<'_>) {
         found(board).openings.push(session.opening());
         let mut idle = 0;
         while !board.over.load(Ordering::Acquire) && idle < 100 {
-            let Some((name, range)) = board.work.next(board.allowance.bytes) else { break };
+            let Some((name, range)) = board.work.next(board.most_bytes()) else { break };
             idle = if fetch_one(&mut *session, name, range, board)? { 0 } else { idle + 1 };
         }
         Ok(())

@@ -7,7 +7,7 @@ use crate::survey::Amount;
 use super::curve::{Curve, Mark, curve};
 
 /// What more streams must gain to be worth having.
-const WORTH: f64 = 1.05;
+const WORTH: f64 = 1.02;
 
 /// How fast a link is on so many streams.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -63,6 +63,24 @@ pub(super) fn rate(streams: u32, rounds: &[Seen], object_s: f64) -> Option<Strea
     })
 }
 
+/// No stream is slower than its share of many: what was seen of a few was then still its slow start.
+pub(super) fn consistent(mut rates: Vec<StreamRate>) -> Vec<StreamRate> {
+    for at in (0..rates.len()).rev() {
+        let share = |more: &StreamRate| {
+            let part = f64::from(rates[at].streams) / f64::from(more.streams);
+            (part * more.bytes_per_s.mean, part * more.bytes_per_s.high)
+        };
+        let shares = rates[at + 1..].iter().map(share);
+        let (least, high) =
+            shares.fold((0.0, 0.0_f64), |(a, b), (mean, high)| (f64::max(a, mean), b.max(high)));
+        let own = rates[at].bytes_per_s;
+        if own.mean < least {
+            rates[at].bytes_per_s = Amount::between(own.low, least, own.high.max(high));
+        }
+    }
+    rates
+}
+
 /// The rate while bytes flow: of objects one after the other, the waiting between them is taken out.
 fn without_waiting(streams: u32, seen: &Seen, curve: Curve, object_s: f64) -> Curve {
     let total = seen.marks.last().map_or(0.0, |mark| mark.seconds);
@@ -107,10 +125,24 @@ mod tests {
             lead_s: 0.1,
             ramping: false,
         };
-        let rates = [of(1, 50.0), of(2, 99.0), of(4, 100.0), of(8, 101.0)];
+        let rates = [of(1, 50.0), of(2, 99.5), of(4, 100.0), of(8, 101.0)];
         assert_eq!(fewest_worth(&rates, 1.0, 1e4, 0.0), 2);
         // Where every object waits, more streams wait at the same time.
         assert_eq!(fewest_worth(&rates, 1e4, 1e4, 0.1), 8);
+    }
+
+    #[test]
+    fn a_stream_is_not_slower_than_its_share_of_many() {
+        let of = |streams, mean| StreamRate {
+            streams,
+            bytes_per_s: Amount::between(mean, mean, mean),
+            lead_s: 0.1,
+            ramping: false,
+        };
+        let rates = consistent(vec![of(1, 2.0), of(2, 12.0), of(4, 12.0)]);
+        let means: Vec<f64> = rates.iter().map(|rate| rate.bytes_per_s.mean).collect();
+        assert_eq!(means, [6.0, 12.0, 12.0]);
+        assert_eq!(rates[0].bytes_per_s.low, 2.0);
     }
 
     #[test]

@@ -50,7 +50,10 @@ fn answering(answer: &'static str) -> u16 {
 }
 
 fn place(scheme: &str, port: u16, path: &str) -> Remote {
-    Place::parse(&format!("{scheme}://me:s3cret@127.0.0.1:{port}{path}")).unwrap().open(limits()).unwrap()
+    Place::parse(&format!("{scheme}://me:s3cret@127.0.0.1:{port}{path}"), None)
+        .unwrap()
+        .open(limits())
+        .unwrap()
 }
 
 fn listed(remote: &Remote) -> Result<Vec<Object>, SourceError> {

@@ -1,5 +1,6 @@
 //! A place across a network as a source: sessions are kept open for the next who asks.
 
+use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -97,6 +98,12 @@ impl Remote {
             self.keep(session);
         }
         self.noted(fetched).map(|_| bytes)
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Remote({})", self.place())
     }
 }
 

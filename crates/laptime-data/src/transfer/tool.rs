@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     fn line(url: &str, one_object: bool, streams: u32, tools: &[Tool]) -> String {
-        let place = Place::parse(url).unwrap();
+        let place = Place::parse(url, None).unwrap();
         moving(&Copy { place: &place, one_object, streams }, tools)
             .map_or("none".into(), |found| found.line())
     }

@@ -6,6 +6,7 @@ use laptime_data::comparison::Comparison;
 use laptime_data::link::ProbeLimits;
 use laptime_data::remote::Place;
 use laptime_data::survey::Watch;
+use laptime_launch::program::python;
 
 use crate::Ending;
 use crate::args::DataArgs;
@@ -20,7 +21,7 @@ use super::stop_on_request;
 pub(super) fn run(args: &DataArgs, screen: &Screen) -> Result<Ending, Failure> {
     let places = args.paths.iter().map(|path| {
         let url = path.to_string_lossy();
-        Place::parse(&url).map_err(|error| refused(&url, &error))
+        Place::parse(&url, python()).map_err(|error| refused(&url, &error))
     });
     let places = places.collect::<Result<Vec<_>, _>>()?;
     let limits = ProbeLimits { bytes: args.probe_bytes, time: args.probe_time };

@@ -7,6 +7,7 @@ use laptime_data::elsewhere::{Elsewhere, LookOptions};
 use laptime_data::remote::{Limits, Place};
 use laptime_data::source::SourceError;
 use laptime_data::survey::Watch;
+use laptime_launch::program::python;
 
 use crate::Ending;
 use crate::args::DataArgs;
@@ -19,7 +20,7 @@ use super::progress::Progress;
 use super::stop_on_request;
 
 pub(super) fn run(url: &str, args: &DataArgs, screen: &Screen) -> Result<Ending, Failure> {
-    let place = Place::parse(url).map_err(|error| refused(url, &error))?;
+    let place = Place::parse(url, python()).map_err(|error| refused(url, &error))?;
     let asked = || format!("could not look at {}", place.url());
     let failed = |error: &SourceError| explained(Failure::new(asked()).because(reason(error)), error);
     let remote = place.open(Limits::default()).map_err(|error| failed(&error))?;
@@ -48,7 +49,7 @@ pub(super) fn refused(url: &str, error: &SourceError) -> Failure {
     let scheme = url.split("://").next().unwrap_or_default();
     Failure::usage(format!("could not understand the URL {scheme}://…"))
         .caused_by(error)
-        .hint("laptime data https://host/path, or http, ftp, ftps, sftp and s3")
+        .hint("laptime data https://host/path; also http, ftp, sftp, s3, and what fsspec knows")
 }
 
 fn reason(error: &SourceError) -> String {

@@ -1,9 +1,9 @@
 //! Requests and answers over one connection at a time, redirects followed within bounds.
 
 use std::collections::HashSet;
-use std::io::{BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::ops::{ControlFlow, Range};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::remote::address::Address;
 use crate::remote::dial::Reach;
@@ -85,6 +85,8 @@ pub(in crate::remote) struct Exchange {
 struct Line {
     address: Address,
     wire: BufReader<Wire>,
+    /// Whether it has carried an answer already.
+    used: bool,
 }
 
 impl Exchange {
@@ -97,7 +99,7 @@ impl Exchange {
         let wire = connect(origin, Reach::Anywhere, &limits)?;
         let reach = if is_inside(wire.get_ref().address) { Reach::Anywhere } else { Reach::Outside };
         let opening = wire.get_ref().opening;
-        let lines = vec![Line { address: origin.clone(), wire }];
+        let lines = vec![Line { address: origin.clone(), wire, used: false }];
         Ok(Self { lines, origin: origin.clone(), access, limits, reach, opening })
     }
 
@@ -143,15 +145,8 @@ impl Exchange {
         asked: &Asked,
         received: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<Outcome, SourceError> {
-        let request = self.request(asked);
-        let mut line = self.line_to(&asked.address)?;
-        line.wire.get_mut().allow(self.limits.for_bytes(asked.most));
-        let started = Instant::now();
-        let failed = |line: &Line, error: &std::io::Error| line.wire.get_ref().failed(error);
-        line.wire.get_mut().write_all(request.as_bytes()).map_err(|error| failed(&line, &error))?;
-        line.wire.get_mut().flush().map_err(|error| failed(&line, &error))?;
-        let head = Head::read(&mut line.wire).map_err(|error| failed(&line, &error))?;
-        let first_byte = started.elapsed();
+        let (mut line, head, first_byte) = self.ask(asked)?;
+        let failed = |line: &Line, error: &io::Error| line.wire.get_ref().failed(error);
         let wanted = checked(asked, &head);
         let (most, skip) = match &wanted {
             Ok(Wanted::Body) => (asked.most, false),
@@ -182,6 +177,27 @@ impl Exchange {
         }
     }
 
+    /// Sends the request and reads the head of its answer.
+    fn ask(&mut self, asked: &Asked) -> Result<(Line, Head, Duration), SourceError> {
+        let request = self.request(asked);
+        loop {
+            let mut line = self.line_to(&asked.address)?;
+            line.wire.get_mut().allow(self.limits.for_bytes(asked.most));
+            let started = Instant::now();
+            let wire = line.wire.get_mut();
+            let sent = wire.write_all(request.as_bytes()).and_then(|()| wire.flush());
+            match sent.and_then(|()| Head::read(&mut line.wire)) {
+                Ok(head) => {
+                    line.used = true;
+                    return Ok((line, head, started.elapsed()));
+                }
+                // Servers close what they think is no longer needed; a new connection knows.
+                Err(error) if line.used && is_hang_up(&error) => {}
+                Err(error) => return Err(line.wire.get_ref().failed(&error)),
+            }
+        }
+    }
+
     /// The connection to an origin that is open, or another.
     fn line_to(&mut self, address: &Address) -> Result<Line, SourceError> {
         if let Some(at) = self.lines.iter().position(|line| line.address.has_origin_of(address)) {
@@ -192,7 +208,7 @@ impl Exchange {
         }
         let reach = if self.origin.has_origin_of(address) { Reach::Anywhere } else { self.reach };
         let wire = connect(address, reach, &self.limits)?;
-        Ok(Line { address: address.clone(), wire })
+        Ok(Line { address: address.clone(), wire, used: false })
     }
 
     fn request(&self, asked: &Asked) -> String {
@@ -249,6 +265,11 @@ fn checked(asked: &Asked, head: &Head) -> Result<Wanted, SourceError> {
     }
 }
 
+fn is_hang_up(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+}
+
 fn connect(address: &Address, reach: Reach, limits: &Limits) -> Result<BufReader<Wire>, SourceError> {
     let wire = Wire::open(&address.host, address.port, reach, limits)?;
     let wire = if address.scheme.is_encrypted() { wire.encrypted()? } else { wire };
@@ -276,7 +297,7 @@ mod tests {
 
     #[test]
     fn base_64_is_that_of_the_standard() {
-        let pairs = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("user:pass", "dXNlcjpwYXNz")];
+        let pairs = [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj"), ("user:pass", "dXNlcjpwYXNz")];
         for (plain, packed) in pairs {
             assert_eq!(base64(plain), packed);
         }
