@@ -120,6 +120,7 @@ bench: $(PYTHON_STAMP)
 	cargo run --release --locked -p laptime-benches -- frameworks
 	$(VENV)/bin/python benches/python/overhead.py
 	$(VENV)/bin/python benches/python/torch_step.py
+	$(VENV)/bin/python benches/python/collectives.py
 	$(VENV)/bin/python benches/python/keras_fit.py
 	$(VENV)/bin/python benches/python/profile_cost.py
 	$(VENV)/bin/python benches/python/live_page.py

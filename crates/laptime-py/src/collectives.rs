@@ -62,7 +62,7 @@ impl GroupHooks {
         Self {
             describe,
             measure,
-            kinds: operations.iter().map(|name| kind_of(name)).collect(),
+            kinds: operations.into_iter().map(|name| kind_of(&name)).collect(),
             known: OnceLock::new(),
             silent: Default::default(),
             is_off: AtomicBool::new(false),

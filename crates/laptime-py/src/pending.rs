@@ -128,7 +128,9 @@ fn finish_where(mut is_done: impl FnMut(usize, &Pending) -> bool) {
 fn end(one: Pending) {
     COUNT.fetch_sub(1, Ordering::Relaxed);
     SILENT.fetch_sub(usize::from(one.is_silent()), Ordering::Relaxed);
-    collective_end(one.collective);
+    let Pending { work, future, collective } = one;
+    collective_end(collective);
+    drop((work, future));
 }
 
 /// What the future of a collective calls, on a thread of the group.

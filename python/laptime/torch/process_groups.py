@@ -40,7 +40,9 @@ def attach() -> None:
     # These wait inside torch, where no hook of ours stands.
     _guard.replace(torch.distributed, "_broadcast_coalesced", _make_blocking)
     _guard.replace(home, "monitored_barrier", _make_blocking)
-    torch.distributed.monitored_barrier = home.monitored_barrier
+    _guard.replace(home, "destroy_process_group", _make_destroy)
+    for name in ("monitored_barrier", "destroy_process_group"):
+        setattr(torch.distributed, name, getattr(home, name))
     _session.before_end.append(_native.finish_collectives)
 
 
@@ -55,6 +57,8 @@ def _make_register(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @_guard.safely
 def _watch(group: Any) -> None:
+    if not isinstance(group, torch.distributed.ProcessGroup):
+        return
     if group.group_desc == _DEFAULT:
         _native.be_rank(group.rank(), group.size())
     # The group keeps its hooks, so they must not keep the group.
@@ -110,6 +114,20 @@ def _make_wait(original: Callable[..., Any]) -> Callable[..., Any]:
             end_rank_wait(before, self)
 
     return wait
+
+
+def _make_destroy(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function that lets the threads of a group report before it waits for their end."""
+
+    def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
+        _native.finish_collectives()
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            _guard.hide_frame(error)
+            raise
+
+    return destroy_process_group
 
 
 def _make_blocking(original: Callable[..., Any]) -> Callable[..., Any]:

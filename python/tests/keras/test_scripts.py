@@ -181,3 +181,13 @@ def test_estimators_of_scikit_learn_are_fits(tmp_path: Path) -> None:
     assert len({epoch["fit"] for epoch in recorded.run.epochs}) == 1
     assert all(fit["framework_version"] for fit in recorded.run.fits)
     check_closing(recorded)
+
+
+def test_what_replicas_of_a_strategy_exchange_is_said_to_be_unseen(tmp_path: Path) -> None:
+    bare, recorded = run_both(["mirrored.py"], tmp_path)
+    assert bare.code == 0, bare.stderr[-3000:]
+    check_same(bare, recorded.ending)
+    (trouble,) = [one["trouble"] for one in recorded.report["warnings"] if "trouble" in one]
+    assert trouble["what"] == "collectives_not_seen"
+    assert "MirroredStrategy" in trouble["because"]
+    assert [epoch["steps"] for epoch in recorded.epochs(0)] == [4, 4]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from . import watched
-from .exchanged import Exchanged, ranks
+from .exchanged import Exchanged, exchanged, ranks
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 LAPTIME_RUN = [*watched.LAPTIME, "run"]
@@ -94,6 +94,20 @@ def test_ranks_that_a_script_starts_itself_are_ranks(tmp_path: Path) -> None:
     _, logs = run_of(tmp_path)
     assert [log.process["rank"] for log in logs] == [0, 1]
     assert len(exchanged_alike(logs)) == 10
+
+
+def test_ranks_that_are_started_again_say_so(tmp_path: Path) -> None:
+    torchrun = [*TORCHRUN, "--nproc-per-node", "2", "--max-restarts", "1", "--standalone"]
+    code, out, err = watched.run([*LAPTIME_RUN, "--", *torchrun, "launched.py", "fail"], tmp_path)
+    assert code == 0 and len(out.splitlines()) == 2, err
+    (run,) = [path for path in (tmp_path / "runs").glob("2*") if path.is_dir()]
+    logs = [exchanged(log) for log in sorted(run.glob("rank-*.000001.ltlog"))]
+    found = sorted((log.process["rank"], log.process.get("restart", 0)) for log in logs)
+    assert found == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert len({log.process["told"]["launch"] for log in logs}) == 1
+    # Whoever started them is no process of the run, as it is of a loader's workers.
+    pids = {log.process["pid"] for log in logs}
+    assert not pids & {log.process.get("parent") for log in logs}
 
 
 @pytest.mark.parametrize("killed", ["a-rank", "the-launcher", "all"])

@@ -1,6 +1,8 @@
-"""Ranks of any launcher that average their gradients; it hangs in step 3 where a folder is given.
+"""Ranks of any launcher that average their gradients.
 
-torchrun --nproc-per-node 2 launched.py [FOLDER]
+    torchrun --nproc-per-node 2 launched.py [spawn | fail | FOLDER]
+
+The script starts its ranks itself; or rank 1 fails in step 3, unless it was started again; or it hangs there.
 """
 
 import os
@@ -30,7 +32,9 @@ def train(rank: int, ranks: int, folder: str | None = None) -> None:
     for step, (inputs,) in enumerate(loader):
         optimizer.zero_grad()
         loss = model(inputs).pow(2).mean()
-        if folder is not None and step == 2:
+        if folder == "fail" and step == 2 and rank == 1:
+            assert os.environ["TORCHELASTIC_RESTART_COUNT"] != "0", "as planned"
+        elif folder is not None and folder != "fail" and step == 2:
             (Path(folder) / f"rank-{rank}").write_text(str(os.getpid()))
             if rank == 1:
                 time.sleep(600)
