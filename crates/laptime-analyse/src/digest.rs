@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use laptime_core::{ProfileRecord, Record, RunMeta, Status};
 
-use crate::communication::{between, put_between};
+use crate::between_ranks::{between, put_between};
 use crate::compare::ComparedRun;
 use crate::death::{counts, deaths};
 use crate::device_ledger::{device_ledger, device_tracks};

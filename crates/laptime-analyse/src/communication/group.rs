@@ -43,8 +43,8 @@ pub(crate) struct Group {
     pub(crate) met_bytes: u64,
     /// The length of all tiles, ticks.
     pub(crate) covered: u64,
-    pub(super) sample: Sample,
-    pub(super) slots: Slots,
+    pub(crate) sample: Sample,
+    pub(crate) slots: Slots,
     next: Option<u32>,
     /// The fit of the newest meeting: what lies between two fits is of neither.
     fit: Option<u32>,

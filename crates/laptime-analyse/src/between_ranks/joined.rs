@@ -2,8 +2,7 @@
 
 use laptime_core::StageId;
 
-use super::group::Group;
-use super::meeting::{Meeting, Sample};
+use crate::communication::{Group, Meeting, Sample};
 use crate::process::Process;
 use crate::statistics::median;
 
