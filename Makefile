@@ -5,7 +5,7 @@
 # One profile everywhere, so that nothing is built twice.
 CARGO_FLAGS := --release --workspace --locked --features laptime/tracing,laptime/load
 
-.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser bench wheels
+.PHONY: test test-core check fmt clippy doc direction words python-check rust-test python-test browser mpirun bench wheels
 
 test: check rust-test python-test
 
@@ -66,7 +66,14 @@ browser:
 	  { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1; } || \
 	echo "no Chromium here: the test of TensorBoard's page is skipped"
 
-python-test: $(PYTHON_STAMP) browser
+# Ranks under a real mpirun: Debian's, where it may be installed, else those tests are skipped.
+mpirun:
+	@command -v mpirun >/dev/null || \
+	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  { apt-get update && apt-get install --yes --no-install-recommends openmpi-bin; } >/dev/null 2>&1; } || \
+	echo "no Open MPI here: its tests are skipped"
+
+python-test: $(PYTHON_STAMP) browser mpirun
 	rm -rf dist
 	$(VENV)/bin/maturin build --quiet --release --locked --out dist
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/laptime-*.whl

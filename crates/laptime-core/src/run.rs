@@ -143,7 +143,7 @@ pub enum Trouble {
         /// Why.
         because: String,
     },
-    /// Only the exchange between ranks that the script asks for itself is seen, not what its libraries do.
+    /// Not all exchange between ranks or devices is seen.
     CollectivesNotSeen {
         /// Why.
         because: String,

@@ -12,16 +12,23 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::pending::{self, Pending};
-use crate::torch::is_plain;
+use crate::pending;
+use crate::torch::are_plain;
 use crate::training::with_training;
 
 /// How the trouble of these hooks is called.
 const HOOK: &str = "torch.ProcessGroup";
 
 thread_local! {
-    /// The collective that this thread is issuing, and whether a device does it.
-    static ISSUED: Cell<Option<(CollectiveId, bool)>> = const { Cell::new(None) };
+    static ISSUED: Cell<Option<Issued>> = const { Cell::new(None) };
+}
+
+/// The collective that a thread is issuing.
+#[derive(Clone, Copy)]
+struct Issued {
+    collective: CollectiveId,
+    kind: CollectiveKind,
+    on_device: bool,
 }
 
 /// The hooks of one process group, which PyTorch calls before and after it issues a collective.
@@ -44,6 +51,8 @@ pub(crate) struct GroupHooks {
 struct Known {
     group: GroupNumber,
     own_rank: i64,
+    /// Whether its collectives are done when the host says so, wherever their tensors are.
+    on_host: bool,
 }
 
 #[pymethods]
@@ -84,21 +93,21 @@ impl GroupHooks {
     }
 
     fn begin(&self, args: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let Some((failed, _)) = ISSUED.take() {
-            collective_end(failed);
+        if let Some(failed) = ISSUED.take() {
+            collective_end(failed.collective);
         }
         let Some(kind) = self.kind(args)? else { return Ok(()) };
         let known = self.known(args.py())?;
-        let (bytes, on_device) = self.measure(args)?;
+        let (bytes, on_device) = self.measure(args, known)?;
         let bytes = if gives(kind, args, known.own_rank)? { bytes } else { 0 };
         let begun = collective_begin(known.group, kind, bytes);
-        ISSUED.set(begun.map(|collective| (collective, on_device)));
+        ISSUED.set(begun.map(|collective| Issued { collective, kind, on_device }));
         Ok(())
     }
 
     fn issued(&self, args: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = args.py();
-        let Some((collective, on_device)) = ISSUED.take() else { return Ok(()) };
+        let Some(Issued { collective, kind, on_device }) = ISSUED.take() else { return Ok(()) };
         let work = args.getattr(intern!(py, "work"))?;
         if work.is_none() || on_device {
             // When a device is done is not known here: what it does has the time that the host took to issue it.
@@ -106,15 +115,12 @@ impl GroupHooks {
             return Ok(());
         }
         pending::finish_abandoned();
-        let is_silent = match self.kind(args)? {
-            Some(kind) if args.getattr(intern!(py, "async_op"))?.is_truthy()? => &self.silent[kind as usize],
-            // Whoever issued it waits for it.
-            _ => &ALWAYS,
-        };
-        let address =
-            pending::keep(Pending::new(work.clone().unbind(), collective, is_silent.load(Ordering::Relaxed)));
-        if !is_silent.load(Ordering::Relaxed) && !pending::listen(&work, address, collective) {
-            is_silent.store(true, Ordering::Relaxed);
+        // Whoever issues one that is not asynchronous waits for it.
+        let is_async = args.getattr(intern!(py, "async_op"))?.is_truthy()?;
+        let silent = &self.silent[kind as usize];
+        let has_future = is_async && !silent.load(Ordering::Relaxed);
+        if pending::keep(work, collective, has_future) != has_future {
+            silent.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -128,32 +134,36 @@ impl GroupHooks {
         if let Some(known) = self.known.get() {
             return Ok(known);
         }
-        let (name, backend, ranks, purpose, own_rank) = self.describe.bind(py).call0()?.extract()?;
+        let (name, backend, ranks, purpose, own_rank): (_, String, _, _, _) =
+            self.describe.bind(py).call0()?.extract()?;
+        let on_host = runs_on_host(&backend);
         let group = record::add_group(GroupFacts { name, backend, ranks, purpose });
         // The number of a group that is none: there are more than can be recorded.
         let group = group.unwrap_or(GroupNumber(u16::MAX));
-        Ok(self.known.get_or_init(|| Known { group, own_rank }))
+        Ok(self.known.get_or_init(|| Known { group, own_rank, on_host }))
     }
 
-    /// How many bytes are given, and whether a device gives or gets them.
-    fn measure(&self, args: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
+    /// How many bytes are given, and whether a device gives or gets them on its own time.
+    fn measure(&self, args: &Bound<'_, PyAny>, known: &Known) -> PyResult<(u64, bool)> {
         let py = args.py();
         let given = args.getattr(intern!(py, "input_tensors"))?.cast_into::<PyList>()?;
-        let taken = if given.is_empty() {
-            args.getattr(intern!(py, "output_tensors"))?
-        } else {
-            given.clone().into_any()
-        };
-        let taken = taken.cast_into::<PyList>()?;
-        if !given.iter().chain(taken.iter().take(1)).all(|tensor| is_plain(&tensor)) {
-            return self.measure.bind(py).call1((given, taken))?.extract();
+        if known.on_host && are_plain(&given) {
+            return Ok((bytes_of(&given)?, false));
         }
-        let bytes = |tensor: Bound<'_, PyAny>| tensor.getattr(intern!(py, "nbytes"))?.extract::<u64>();
-        let bytes = given.iter().map(bytes).sum::<PyResult<u64>>()?;
-        let on_host = |tensor: Bound<'_, PyAny>| tensor.getattr(intern!(py, "is_cpu"))?.is_truthy();
-        let on_device = taken.iter().next().map(on_host).transpose()? == Some(false);
-        Ok((bytes, on_device))
+        let taken = args.getattr(intern!(py, "output_tensors"))?;
+        let (bytes, on_device): (u64, bool) = self.measure.bind(py).call1((given, taken))?.extract()?;
+        Ok((bytes, on_device && !known.on_host))
     }
+}
+
+fn bytes_of(tensors: &Bound<'_, PyList>) -> PyResult<u64> {
+    let name = intern!(tensors.py(), "nbytes");
+    tensors.iter().map(|tensor| tensor.getattr(name)?.extract::<u64>()).sum()
+}
+
+/// Whether each backend of a group runs on the host, in PyTorch's words such as `gloo` or `cpu:gloo,cuda:nccl`.
+fn runs_on_host(backend: &str) -> bool {
+    backend.split(',').all(|one| matches!(one.rsplit(':').next(), Some("gloo" | "mpi")))
 }
 
 /// What an operation of PyTorch does; `None` for what is no exchange.
@@ -180,9 +190,6 @@ fn kind_of(operation: &str) -> Option<CollectiveKind> {
         _ => Other,
     })
 }
-
-/// For what never says when it is done.
-static ALWAYS: AtomicBool = AtomicBool::new(true);
 
 /// Whether this rank gives anything: of these only the root does.
 fn gives(kind: CollectiveKind, args: &Bound<'_, PyAny>, own_rank: i64) -> PyResult<bool> {
@@ -217,7 +224,7 @@ pub(crate) fn finish_collectives(py: Python<'_>) {
     guarded((), || pending::finish_all(py));
 }
 
-/// Says that collectives which the script does not issue itself are not seen, and why.
+/// Says that not all exchange between ranks or devices is seen, and why.
 #[pyfunction]
 pub(crate) fn collectives_not_seen(because: &str) {
     guarded((), || record::collectives_not_seen(because));

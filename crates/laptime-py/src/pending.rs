@@ -28,13 +28,14 @@ static LISTENING: AtomicUsize = AtomicUsize::new(0);
 /// One of them. It keeps its `Work`, so that whoever waits for it has the same object.
 pub(crate) struct Pending {
     work: Py<PyAny>,
+    /// What calls us when it is done; without, nothing says so.
+    future: Option<Py<PyAny>>,
     collective: CollectiveId,
-    is_silent: bool,
 }
 
 impl Pending {
-    pub(crate) fn new(work: Py<PyAny>, collective: CollectiveId, is_silent: bool) -> Self {
-        Self { work, collective, is_silent }
+    fn is_silent(&self) -> bool {
+        self.future.is_none()
     }
 }
 
@@ -42,14 +43,32 @@ fn pending() -> MutexGuard<'static, Option<HashMap<usize, Pending>>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps one until it is done; gives its address.
-pub(crate) fn keep(one: Pending) -> usize {
-    let address = one.work.as_ptr().addr();
+/// Keeps one until it is done, and has its future say so unless it is known to have none; says whether it has.
+pub(crate) fn keep(work: Bound<'_, PyAny>, collective: CollectiveId, has_future: bool) -> bool {
+    let py = work.py();
+    let address = work.as_ptr().addr();
+    let get_future = || work.call_method0(intern!(py, "get_future")).ok().map(Bound::unbind);
+    let future = has_future.then(get_future).flatten();
+    let listened_to = future.as_ref().map(|future| future.clone_ref(py));
+    let one = Pending { work: work.unbind(), future, collective };
     COUNT.fetch_add(1, Ordering::Relaxed);
-    SILENT.fetch_add(usize::from(one.is_silent), Ordering::Relaxed);
+    SILENT.fetch_add(usize::from(one.is_silent()), Ordering::Relaxed);
     let replaced = pending().get_or_insert_default().insert(address, one);
     replaced.into_iter().for_each(end);
-    address
+    listened_to.is_some_and(|future| listen(future.bind(py), address, collective))
+}
+
+/// Has a future call us; where it cannot, waiting for the `Work` is what ends it.
+fn listen(future: &Bound<'_, PyAny>, address: usize, collective: CollectiveId) -> bool {
+    let py = future.py();
+    let Ok(done) = Bound::new(py, CollectiveDone { address, collective }) else { return false };
+    LISTENING.fetch_add(1, Ordering::Relaxed);
+    // A future that is done calls us at once.
+    let listens = future.call_method1(intern!(py, "add_done_callback"), (done,)).is_ok();
+    if !listens {
+        LISTENING.fetch_sub(1, Ordering::Relaxed);
+    }
+    listens
 }
 
 /// The one with this `Work` is done, if it is still pending.
@@ -62,7 +81,7 @@ pub(crate) fn finish_abandoned() {
     if SILENT.load(Ordering::Relaxed) > 0 {
         // SAFETY: the object is alive as long as it is kept here, and the interpreter's lock is held.
         let is_ours_alone = |one: &Pending| unsafe { ffi::Py_REFCNT(one.work.as_ptr()) } == 1;
-        finish_where(|_, one| one.is_silent && is_ours_alone(one));
+        finish_where(|_, one| one.is_silent() && is_ours_alone(one));
     }
 }
 
@@ -71,12 +90,16 @@ pub(crate) fn finish_completed(py: Python<'_>) {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return;
     }
-    let works: Vec<Py<PyAny>> =
-        pending().iter().flat_map(HashMap::values).map(|one| one.work.clone_ref(py)).collect();
-    for work in works {
-        let is_completed = work.bind(py).call_method0(intern!(py, "is_completed"));
-        if is_completed.and_then(|is| is.is_truthy()).unwrap_or(false) {
-            finish(work.as_ptr().addr());
+    // A future is done before its `Work` is, and calls us in between.
+    let asked = |one: &Pending| match &one.future {
+        Some(future) => (one.work.as_ptr().addr(), future.clone_ref(py), intern!(py, "done")),
+        None => (one.work.as_ptr().addr(), one.work.clone_ref(py), intern!(py, "is_completed")),
+    };
+    let asked: Vec<_> = pending().iter().flat_map(HashMap::values).map(asked).collect();
+    for (address, whom, what) in asked {
+        let is_done = whom.bind(py).call_method0(what).and_then(|is_done| is_done.is_truthy());
+        if is_done.unwrap_or(false) {
+            finish(address);
         }
     }
 }
@@ -104,27 +127,8 @@ fn finish_where(mut is_done: impl FnMut(usize, &Pending) -> bool) {
 /// Ends one, and lets go of its `Work` where nothing is locked: that may run code of the script.
 fn end(one: Pending) {
     COUNT.fetch_sub(1, Ordering::Relaxed);
-    SILENT.fetch_sub(usize::from(one.is_silent), Ordering::Relaxed);
+    SILENT.fetch_sub(usize::from(one.is_silent()), Ordering::Relaxed);
     collective_end(one.collective);
-}
-
-/// Has a pending one end with its future; says whether it has one. Without, it is silent from here on.
-pub(crate) fn listen(work: &Bound<'_, PyAny>, address: usize, collective: CollectiveId) -> bool {
-    let py = work.py();
-    let call_us = || -> PyResult<()> {
-        let future = work.call_method0(intern!(py, "get_future"))?;
-        let done = Bound::new(py, CollectiveDone { address, collective })?;
-        LISTENING.fetch_add(1, Ordering::Relaxed);
-        future.call_method1(intern!(py, "add_done_callback"), (done,)).map(drop).inspect_err(|_| {
-            LISTENING.fetch_sub(1, Ordering::Relaxed);
-        })
-    };
-    let speaks = call_us().is_ok();
-    if !speaks && let Some(one) = pending().as_mut().and_then(|pending| pending.get_mut(&address)) {
-        one.is_silent = true;
-        SILENT.fetch_add(1, Ordering::Relaxed);
-    }
-    speaks
 }
 
 /// What the future of a collective calls, on a thread of the group.

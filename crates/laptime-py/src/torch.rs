@@ -70,12 +70,12 @@ pub(crate) fn is_grad_enabled(py: Python<'_>) -> bool {
     matches!(enabled, Some(Ok(true)))
 }
 
-/// Whether this is a plain tensor that nobody watches, so that a look at it shows nowhere.
-pub(crate) fn is_plain(tensor: &Bound<'_, PyAny>) -> bool {
-    let py = tensor.py();
+/// Whether these are plain tensors that nobody watches, so that a look at them shows nowhere.
+pub(crate) fn are_plain(tensors: &Bound<'_, PyList>) -> bool {
+    let py = tensors.py();
     let Some(torch) = TORCH.get(py) else { return false };
     let modes = torch.mode_count.bind(py).call0().and_then(|count| count.is_truthy());
-    tensor.get_type().is(&torch.tensor) && matches!(modes, Ok(false))
+    matches!(modes, Ok(false)) && tensors.iter().all(|tensor| tensor.get_type().is(&torch.tensor))
 }
 
 /// Samples in a batch whose first part is a plain tensor that nobody watches; `None` otherwise.

@@ -55,7 +55,7 @@ pub fn collective_end(collective: CollectiveId) {
     }
 }
 
-/// Puts on record that only the collectives which a script issues itself are seen, and why.
+/// Puts on record that not all exchange between ranks or devices is seen, and why.
 pub fn collectives_not_seen(because: &str) {
     note_trouble(Trouble::CollectivesNotSeen { because: because.to_owned() });
 }

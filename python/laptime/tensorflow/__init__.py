@@ -10,7 +10,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from .. import _frameworks, _guard, _own_passes, _training
-from . import checkpoint, data, facts, functions, tape
+from . import checkpoint, data, facts, functions, strategies, tape
 
 
 def attach() -> None:
@@ -23,6 +23,7 @@ def attach() -> None:
         ("tf.function", functions.attach),
         ("tf.Variable", functions.attach_variables),
         ("tf.train.Checkpoint", checkpoint.attach),
+        ("tf.distribute", strategies.attach),
         ("laptime.Loader", _own_passes.attach),
         *_frameworks.changes_if_asked(__name__),
     )

@@ -36,6 +36,7 @@ _COLLECTIVES = (
 
 def attach() -> None:
     """Hooks the collectives of `torch.distributed`, where there is one."""
+    _guard.replace(torch.nn.DataParallel, "__init__", _make_init)
     distributed = torch.distributed
     if not distributed.is_available():
         return
@@ -78,3 +79,22 @@ def _count_bytes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             with untracked():
                 _native.count("between_ranks_bytes", value.nbytes)
             return
+
+
+def _make_init(original: Callable[..., None]) -> Callable[..., None]:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            original(self, *args, **kwargs)
+        except BaseException as error:
+            _guard.hide_frame(error)
+            raise
+        _note_devices(self)
+
+    return __init__
+
+
+@_guard.safely
+def _note_devices(model: Any) -> None:
+    """One process that trains on several devices copies between them inside each call."""
+    if len(model.device_ids) > 1:
+        _native.collectives_not_seen("DataParallel copies between its devices inside each call")

@@ -89,8 +89,9 @@ def _purpose(group: Any) -> str | None:
 
 
 def _measure(given: list[Any], taken: list[Any]) -> tuple[int, bool]:
+    """The bytes of what is given, and whether a device gives or takes it."""
     with untracked():
-        on_device = bool(taken) and not taken[0].is_cpu
+        on_device = any(not tensor.is_cpu for tensor in (*given[:1], *taken[:1]))
         return sum(tensor.nbytes for tensor in given), on_device
 
 

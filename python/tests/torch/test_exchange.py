@@ -16,6 +16,8 @@ from .exchanged import Collective, Exchanged, ranks
 RANKS = 4
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
 FLOAT = 4
+# Stages by their numbers.
+BACKWARD, COMMUNICATION = 6, 8
 
 
 def torchrun(script: str, count: int, environment: dict[str, str]) -> Ending:
@@ -115,10 +117,9 @@ def test_buckets_of_ddp_are_inside_backward_and_their_bytes_are_those_of_the_gra
     logs: list[Exchanged],
 ) -> None:
     gradients = (64 * 128 + 128 + 128 * 64 + 64 + 2 * 64) * FLOAT
-    backward = 6
     for log in logs:
         (number,) = [at for at, facts in log.groups.items() if facts.get("purpose") is None]
-        passes = log.spans[backward][:3]
+        passes = log.spans[BACKWARD][:3]
         in_passes = [
             sum(
                 one.bytes
@@ -163,3 +164,22 @@ def test_the_machine_and_the_launch_are_known(
     description = json.loads((exchange[2] / "runs" / "latest" / "run.json").read_text())
     assert description["launch"].startswith("torchrun:") and description["ranks"] == RANKS
     assert {log.process["host"] for log in logs} == {os.uname().nodename}
+
+
+@pytest.mark.parametrize(
+    ("form", "trouble"),
+    [
+        ("without", {"what": "collectives_not_seen"}),
+        ("failing", {"what": "hook_off", "hook": "torch.ProcessGroup"}),
+    ],
+)
+def test_what_cannot_be_seen_is_said_and_the_script_goes_on(
+    tmp_path: Path, form: str, trouble: dict[str, str]
+) -> None:
+    environment = _environment() | {"LAPTIME_DIR": str(tmp_path / "runs"), "LAPTIME_QUIET": "1"}
+    ending = run([sys.executable, "unhooked.py", form], environment, SCRIPTS)
+    assert (ending.code, ending.stdout, ending.stderr) == (0, "True\n", "")
+    (log,) = ranks(tmp_path / "runs" / "latest")
+    assert [trouble.items() <= found.items() for found in log.troubles] == [True]
+    # Waiting is seen all the same.
+    assert len(log.spans[COMMUNICATION]) >= 3 and not log.collectives

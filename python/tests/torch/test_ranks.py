@@ -80,8 +80,10 @@ def test_two_ranks_under_torchrun_are_one_run_with_a_ledger_each(tmp_path: Path,
         {"SLURM_PROCID": "{rank}", "SLURM_NTASKS": "2", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"},
         {"SLURM_PROCID": "{rank}", "SLURM_NTASKS": "2"},
         {"OMPI_COMM_WORLD_RANK": "{rank}", "OMPI_COMM_WORLD_SIZE": "2"},
+        # What DeepSpeed's launcher and `accelerate launch` give.
+        {"RANK": "{rank}", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "7"},
     ],
-    ids=["slurm", "slurm-without-a-job", "ompi"],
+    ids=["slurm", "slurm-without-a-job", "ompi", "deepspeed"],
 )
 @pytest.mark.parametrize("supervised", [True, False], ids=["laptime-run", "bare"])
 def test_other_launchers_ranks_share_a_run_too(

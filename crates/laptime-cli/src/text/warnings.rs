@@ -80,7 +80,7 @@ fn trouble_text(trouble: &Trouble) -> String {
             format!("times of the device could not be taken ({}); all times are the host's", shown(because))
         }
         Trouble::CollectivesNotSeen { because } => {
-            format!("exchange between ranks is seen only where the script asks for it: {}", shown(because))
+            format!("not all exchange between ranks or devices is seen: {}", shown(because))
         }
         Trouble::LayerTimesOff { because } => format!("no times of layers: {}", shown(because)),
         Trouble::ThreadsNotRecorded { threads } => {

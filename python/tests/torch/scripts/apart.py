@@ -5,7 +5,8 @@ import time
 
 import laptime
 
-rank = os.environ.get("SLURM_PROCID") or os.environ["OMPI_COMM_WORLD_RANK"]
+launchers = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "RANK")
+rank = next(os.environ[name] for name in launchers if name in os.environ)
 for epoch in laptime.epochs(2):
     for batch in laptime.batches(range(10), samples=lambda batch: 4):
         with laptime.stage("forward"):
