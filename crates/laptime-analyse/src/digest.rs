@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use laptime_core::{ProfileRecord, Record, RunMeta, Status};
+use laptime_core::{ProfileRecord, Record, RunMeta, Status, Trouble};
 
-use crate::communication::{between, put_between};
+use crate::between_ranks::{between, put_between};
 use crate::compare::ComparedRun;
 use crate::death::{counts, deaths};
 use crate::device_ledger::{device_ledger, device_tracks};
@@ -212,7 +212,8 @@ fn put_ranks(report: &mut Report, processes: &[Process]) {
         Some(between) if between.summary.compared_steps > 0 => put_between(report, between),
         between => {
             let trained = training.iter().any(|(_, process)| process.trains());
-            let unseen = between.is_none() && training.len() > 1 && trained;
+            let said = report.warnings.iter().any(says_not_seen);
+            let unseen = between.is_none() && training.len() > 1 && trained && !said;
             report.warnings.extend(unseen.then_some(Warning::CollectivesNotSeen));
             report.communication = between.map(|between| between.summary);
             let slowest = report.ranks.as_deref().and_then(slowest);
@@ -220,6 +221,10 @@ fn put_ranks(report: &mut Report, processes: &[Process]) {
             report.findings.extend(report.ranks.as_deref().and_then(uneven));
         }
     }
+}
+
+fn says_not_seen(warning: &Warning) -> bool {
+    matches!(warning, Warning::Trouble { trouble: Trouble::CollectivesNotSeen { .. } })
 }
 
 fn report(meta: &RunMeta, run: &Supervised<'_>, lap: Option<u64>) -> Report {

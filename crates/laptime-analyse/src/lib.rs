@@ -4,6 +4,7 @@
 //! the number of spans, steps or epochs, and gives a [`Report`] at any moment.
 
 pub mod advise;
+mod between_ranks;
 mod chance;
 mod change_points;
 mod clock;

@@ -3,7 +3,7 @@
 use laptime_core::{Closing, FitFacts, ProcessFacts, Record, Role, RunMeta, StageId, Status, Ticks};
 
 use crate::script::Script;
-use crate::{Digest, Report};
+use crate::{Digest, Report, Warning};
 
 const MS: u64 = 1_000_000;
 
@@ -80,4 +80,30 @@ fn the_rank_that_failed_decides_over_those_that_were_ended_for_it() {
 fn a_training_that_is_alone_has_no_ranks() {
     let alone = report(&[rank(0, 10), supervisor(0, Status::Finished)]);
     assert!(alone.ranks.is_none() && alone.slowest_rank.is_none());
+}
+
+#[test]
+fn ranks_that_left_nothing_and_collectives_that_were_not_seen_are_said() {
+    let meta = RunMeta { ranks: 4, ..RunMeta::default() };
+    let mut digest = Digest::new(meta);
+    for (log, records) in [rank(0, 10), rank(2, 10)].iter().enumerate() {
+        records.iter().for_each(|record| digest.take_from(log, record));
+    }
+    let warnings = digest.report().warnings;
+    assert!(warnings.contains(&Warning::RanksMissing { ranks: vec![1, 3], world: 4 }), "{warnings:?}");
+    assert!(warnings.contains(&Warning::CollectivesNotSeen));
+}
+
+#[test]
+fn a_launcher_that_started_its_ranks_again_is_said() {
+    let again = |number| {
+        let mut records = rank(number, 10);
+        if let Some(Record::Process(facts)) = records.first_mut() {
+            facts.restart = 2;
+        }
+        records
+    };
+    let report = report(&[again(0), again(1)]);
+    let finding = report.findings.iter().find(|finding| finding.id == "restarted").unwrap();
+    assert!(finding.text.contains("2 times before"), "{}", finding.text);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use laptime_core::units::duration;
 use laptime_core::{Role, Ticks};
 
-use crate::communication::{Beside, Between};
+use crate::between_ranks::{Beside, Between};
 use crate::process::Process;
 use crate::report::{EpochSummary, Finding, RankCommunication, RankSummary, Together, Warning};
 use crate::statistics::{mean, variance};

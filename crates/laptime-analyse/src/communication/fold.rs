@@ -93,9 +93,10 @@ impl Communication {
         for (one, _) in settled.iter().zip(&steps).filter(|(one, in_step)| **in_step && is_timed(one)) {
             self.exposure.take(one.time, &blocked, &waits);
         }
-        let mut by_end: Vec<(&Collective, bool)> = settled.iter().zip(steps).collect();
-        by_end.sort_by_key(|(one, _)| (one.time.end, one.sequence));
-        for (one, in_step) in by_end {
+        // Those that are under way together are done in any order, and not in the same one in all ranks.
+        let mut in_order: Vec<(&Collective, bool)> = settled.iter().zip(steps).collect();
+        in_order.sort_by_key(|(one, _)| (one.group, one.sequence));
+        for (one, in_step) in in_order {
             let around = Around { host, blocked: &blocked, in_step };
             self.groups.entry(one.group).or_default().take(one, &around);
         }

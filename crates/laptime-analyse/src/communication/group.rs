@@ -43,8 +43,8 @@ pub(crate) struct Group {
     pub(crate) met_bytes: u64,
     /// The length of all tiles, ticks.
     pub(crate) covered: u64,
-    pub(super) sample: Sample,
-    pub(super) slots: Slots,
+    pub(crate) sample: Sample,
+    pub(crate) slots: Slots,
     next: Option<u32>,
     /// The fit of the newest meeting: what lies between two fits is of neither.
     fit: Option<u32>,
@@ -60,21 +60,25 @@ impl Group {
 
     /// Takes the next collective of the group.
     pub(super) fn take(&mut self, collective: &Collective, around: &Around<'_>) {
-        let follows = self.next == Some(collective.sequence);
-        self.next = Some(collective.sequence.wrapping_add(1));
         self.count += 1;
         self.bytes = self.bytes.saturating_add(collective.bytes);
         if around.in_step {
             self.step_bytes = self.step_bytes.saturating_add(collective.bytes);
         }
+        if matches!(collective.kind, CollectiveKind::Send | CollectiveKind::Receive) {
+            // Each pair of ranks numbers these by itself.
+            return;
+        }
+        let follows = self.next == Some(collective.sequence);
+        self.next = Some(collective.sequence.wrapping_add(1));
         if !collective.kind.ends_together() || !self.is_timed() {
             return;
         }
-        let end = collective.time.end;
-        let left = self.left.replace(end.max(self.left.unwrap_or(end)));
+        let end = collective.time.end.max(self.left.unwrap_or_default());
+        let left = self.left.replace(end);
         let (_, fit) = around.host.step_at(collective.time.start);
         let same_fit = self.fit.replace(fit) == Some(fit);
-        let is_tile = |left: &Ticks| around.in_step && follows && same_fit && *left < end;
+        let is_tile = |left: &Ticks| around.in_step && follows && same_fit && *left <= end;
         let Some(left) = left.filter(is_tile) else { return };
         // What was given while the one before was under way waits in line, not for other ranks.
         let stay = Interval::new(collective.time.start.max(left), end);

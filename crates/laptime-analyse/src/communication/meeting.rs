@@ -23,36 +23,36 @@ const MOST_LONGEST: usize = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Meeting {
     /// Its number within the group.
-    pub(super) sequence: u32,
+    pub(crate) sequence: u32,
     /// The step of this rank it was in.
-    pub(super) step: u32,
+    pub(crate) step: u32,
     /// The fit of that step.
-    pub(super) fit: u32,
+    pub(crate) fit: u32,
     /// When this rank left it.
-    pub(super) left: Ticks,
+    pub(crate) left: Ticks,
     /// How long this rank was in it, ticks.
-    pub(super) stay: f32,
+    pub(crate) stay: f32,
     /// How long it stood still in the tile, ticks.
-    pub(super) still: f32,
+    pub(crate) still: f32,
     /// What it did in the rest, ticks by slot.
-    pub(super) work: [f32; SLOTS],
+    pub(crate) work: [f32; SLOTS],
 }
 
 impl Meeting {
     /// What the rank did itself, ticks.
-    pub(super) fn worked(&self) -> f32 {
+    pub(crate) fn worked(&self) -> f32 {
         self.work.iter().sum()
     }
 
     /// The length of the tile, ticks.
-    pub(super) fn length(&self) -> f32 {
+    pub(crate) fn length(&self) -> f32 {
         self.still + self.worked()
     }
 }
 
 /// Which stage has which slot: by the order in which a process came to them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Slots(Vec<StageId>);
+pub(crate) struct Slots(Vec<StageId>);
 
 impl Slots {
     pub(super) fn slot(&mut self, stage: StageId) -> usize {
@@ -67,7 +67,7 @@ impl Slots {
     }
 
     /// The stage of each slot in use; the last slot is everybody else's.
-    pub(super) fn stages(&self) -> impl Iterator<Item = StageId> {
+    pub(crate) fn stages(&self) -> impl Iterator<Item = StageId> {
         (0..SLOTS).map(|slot| self.0.get(slot).copied().unwrap_or(StageId::OTHER))
     }
 }
@@ -75,17 +75,17 @@ impl Slots {
 /// A bounded sample of a group's meetings. Which numbers are in it depends on nothing but the number and how many
 /// there were, so that all ranks keep the same: at level `n` every 2^n-th run of neighbours.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sample {
-    pub(super) level: u32,
+pub(crate) struct Sample {
+    pub(crate) level: u32,
     /// By number.
-    pub(super) kept: Vec<Meeting>,
+    pub(crate) kept: Vec<Meeting>,
     /// The longest first.
-    pub(super) longest: Vec<Meeting>,
+    pub(crate) longest: Vec<Meeting>,
 }
 
 impl Sample {
     /// Whether a number is in the sample at a level.
-    pub(super) fn has(sequence: u32, level: u32) -> bool {
+    pub(crate) fn has(sequence: u32, level: u32) -> bool {
         (sequence / NEIGHBOURS).is_multiple_of(1_u32.checked_shl(level).unwrap_or(u32::MAX))
     }
 
@@ -119,7 +119,7 @@ impl Sample {
     }
 
     /// The meeting of a number, where it was kept.
-    pub(super) fn find(&self, sequence: u32) -> Option<&Meeting> {
+    pub(crate) fn find(&self, sequence: u32) -> Option<&Meeting> {
         let at = self.kept.binary_search_by_key(&sequence, |known| known.sequence).ok()?;
         self.kept.get(at)
     }

@@ -12,8 +12,9 @@ use crate::report::Pattern;
 const MATERIAL: f64 = 1.03;
 /// What lateness in turns must cost to be worth a word; ranks are never quite even.
 const TURNS: f64 = 1.10;
-/// Ranks named together at most.
+/// Ranks named together at most, and how often one of them must come last: nearly always.
 const MOST_NAMED: usize = 16;
+const TOGETHER: f64 = 0.9;
 
 /// Whom the others wait for.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,8 @@ pub(super) fn chronic(joined: &Joined<'_>, lateness: &Lateness) -> Option<Found>
     (1..=most).find_map(|count| {
         let mut members = order[..count].to_vec();
         let late = is_late(&members, order.len());
-        let is_habit = lateness.is_no_chance(&members);
+        let alone_or_always = count == 1 || lateness.share(&members) >= TOGETHER;
+        let is_habit = alone_or_always && lateness.is_no_chance(&members);
         let speedup = is_habit.then(|| speedup(joined, |tile| saved(tile, &late)))?;
         let speedup = speedup.filter(|gain| gain.low >= MATERIAL)?;
         members.sort_unstable();

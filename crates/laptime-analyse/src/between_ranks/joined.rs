@@ -2,8 +2,7 @@
 
 use laptime_core::StageId;
 
-use super::group::Group;
-use super::meeting::{Meeting, Sample};
+use crate::communication::{Group, Meeting, Sample};
 use crate::process::Process;
 use crate::statistics::median;
 
@@ -62,8 +61,13 @@ pub(super) struct Joined<'a> {
 }
 
 impl<'a> Joined<'a> {
-    /// Lays the ranks of a group side by side; `None` where fewer than two have anything in common.
+    /// Lays the ranks of a group side by side; `None` where one is missing, for whom the others may have waited, or
+    /// where fewer than two have anything in common.
     pub(super) fn of(members: &[Member<'a>]) -> Option<Self> {
+        let world = members.first()?.group.facts.ranks.len();
+        if members.len() < world {
+            return None;
+        }
         let counts: Vec<f64> = members.iter().map(|member| member.group.count as f64).collect();
         let least = FEWEST * median(&counts)?;
         let says = |member: &&Member<'_>| member.group.count as f64 >= least;

@@ -6,12 +6,12 @@ use laptime_core::GroupFacts;
 
 use super::cause::cause;
 use super::clocks::distance;
-use super::group::Group;
 use super::joined::{Joined, Member};
 use super::lateness::Lateness;
 use super::one_off::one_off;
 use super::sentence::sentence;
 use super::straggler::{Found, chronic, found};
+use crate::communication::Group;
 use crate::process::Process;
 use crate::report::{
     ClockDistance, CommunicationSummary, Finding, FitStraggler, GroupSummary, Pattern, Straggler,

@@ -5,7 +5,6 @@ use laptime_core::units::{bytes, percent};
 
 use super::joined::Member;
 use crate::process::Process;
-use crate::ranks::Laps;
 use crate::statistics::median;
 use crate::wording::times;
 
@@ -60,8 +59,9 @@ impl Apart<'_> {
 
     fn samples(&self) -> Option<String> {
         let samples = |process: &Process| {
-            let laps = Laps::of(process);
-            (laps.steps > 0 && laps.samples > 0).then(|| laps.samples as f64 / laps.steps as f64)
+            let sum = process.fits.values().map(|fit| (fit.steps.sum.steps, fit.steps.sum.samples));
+            let (steps, samples) = sum.fold((0, 0), |sum: (u64, u64), fit| (sum.0 + fit.0, sum.1 + fit.1));
+            (steps > 0 && samples > 0).then(|| samples as f64 / steps as f64)
         };
         let (own, others) = self.of(samples)?;
         let more = own / others;
