@@ -1,8 +1,8 @@
 //! Sweeps as they look, on made-up numbers that never change.
 
 use laptime_analyse::sweep::{
-    Goal, MachineDuring, Measured, Moment, Outcome, Parameter, Plan, Repeat, Sweep, SweepFacts, SweepStatus,
-    Taint, Target, TargetMetric,
+    Goal, MachineDuring, Measured, Moment, Node, Outcome, Parameter, Plan, Repeat, Sweep, SweepFacts,
+    SweepStatus, Taint, Target, TargetMetric,
 };
 
 use super::style::Style;
@@ -101,6 +101,23 @@ fn optimizers() -> Sweep {
     Sweep::of(&plan, &repeats, facts(&repeats))
 }
 
+/// Settings on two machines, of which one is slower.
+fn on_machines() -> Sweep {
+    let plan = plan("layers", &["4", "8"]);
+    let repeats: Vec<Repeat> = (0..8_u32)
+        .map(|at| {
+            let (round, point) = (at / 2, at as usize % 2);
+            let slow = (round + point as u32) % 2 == 1;
+            let noise = 1.0 + 0.002 * f64::from(at * 5 % 8);
+            let wall_s = (point + 1) as f64 * noise * if slow { 1.4 } else { 1.0 };
+            let name = if slow { "gpu-b" } else { "gpu-a" };
+            let node = Node { name: name.to_owned(), machine: name.to_owned(), cpus: 16 };
+            Repeat { node: Some(node), ..repeat(point, round, Measured { wall_s, ..Measured::default() }) }
+        })
+        .collect();
+    Sweep::of(&plan, &repeats, facts(&repeats))
+}
+
 fn text(sweep: &Sweep, style: Style) -> String {
     let text = sweep_text(sweep, ".laptime/sweeps/20261115T101500Z-3f9a2c71", &style);
     assert!(text.lines().all(|line| line.chars().count() <= style.width), "{text}");
@@ -120,6 +137,13 @@ fn a_narrow_terminal_without_unicode_still_shows_what_matters() {
 #[test]
 fn optimizers_are_compared_by_the_time_to_the_loss() {
     insta::assert_snapshot!(text(&optimizers(), Style::default()));
+}
+
+#[test]
+fn machines_are_a_table_and_what_they_do_is_taken_out() {
+    let text = text(&on_machines(), Style { width: 80, color: false, unicode: true });
+    let before_charts = text.split("\n\ntime by").next();
+    insta::assert_snapshot!(before_charts.unwrap_or_default());
 }
 
 #[test]

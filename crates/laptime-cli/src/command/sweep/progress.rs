@@ -1,5 +1,6 @@
 //! How a sweep comes along: a table that fills in on a terminal, a line for every repeat elsewhere.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -133,10 +134,18 @@ fn outcome_text(repeat: &Repeat) -> String {
     if repeat.taints.is_empty() { time } else { format!("{time}, tainted") }
 }
 
+/// How many repeats are made at a time, as far as machines have shown themselves.
+fn side_by_side(state: &SweepState) -> f64 {
+    let machines: BTreeSet<&str> =
+        state.repeats.iter().filter_map(|repeat| Some(repeat.node.as_ref()?.machine.as_str())).collect();
+    let at_once = state.cluster.as_ref().map_or(1, |cluster| cluster.at_once);
+    (machines.len().max(1) as f64) * f64::from(at_once)
+}
+
 /// The time left, of what is sure to come and within the budget.
 fn left(state: &SweepState, elapsed: Duration) -> String {
     let budget = state.limits.budget().map(|budget| budget.saturating_sub(elapsed).as_secs_f64());
-    let left = time_left_s(&state.plan, &state.repeats);
+    let left = time_left_s(&state.plan, &state.repeats).map(|left| left / side_by_side(state));
     let left = match (left, budget) {
         (Some(left), Some(budget)) => Some(left.min(budget)),
         (left, budget) => left.or(budget),
