@@ -8,7 +8,7 @@ from conftest import Script
 
 pytest.importorskip("IPython", reason="IPython is not installed")
 
-SHELL = '''
+SHELL = """
 from IPython.core.formatters import DisplayFormatter
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -23,7 +23,7 @@ def shown(thing):
 
 shell.display_formatter.active_types = ["text/html", "text/plain"]
 assert cell("%load_ext laptime").success
-'''
+"""
 LOOP = """
 import time
 for epoch in laptime.epochs(2):
@@ -84,11 +84,12 @@ def test_a_cell_that_fails_keeps_its_run_as_failed(script: Script) -> None:
         + f"""
 LOOP = {LOOP!r}
 result = cell("%%laptime\\nimport laptime" + LOOP + "raise ValueError('no more')")
-print(result.result.status)
+print(type(result.error_in_exec).__name__)
 """
     )
-    assert done.out.splitlines()[-1] == "failed"
-    assert "no more" in done.run.to_dict()["run"]["message"]
+    assert done.out.splitlines()[-1] == "ValueError"
+    assert done.out.count("Traceback") == 1 and "<laptime.Run" in done.out
+    assert done.run.status == "failed" and "no more" in done.run.to_dict()["run"]["message"]
 
 
 def test_a_run_whose_folder_is_gone_shows_its_name(tmp_path) -> None:
