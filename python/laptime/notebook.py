@@ -1,11 +1,6 @@
-"""`%load_ext laptime` gives a notebook `%%laptime`: a cell that trains is recorded and shows its run.
+"""A notebook's cell that trains is recorded and shows its run.
 
-    %load_ext laptime
-
-    %%laptime baseline
-    for epoch in range(3):
-        for x, y in loader:
-            ...
+`%load_ext laptime` once, then `%%laptime` or `%%laptime NAME` as the first line of the cell.
 """
 
 from __future__ import annotations
@@ -44,16 +39,35 @@ def record_cell(shell: Any, line: str, cell: str) -> Run | None:
         # What was recorded before this cell is a run of its own.
         _session.finish()
     _session.init(name=line.strip() or None)
-    result = shell.run_cell(cell)
-    if result.success:
+    result = _run(shell, cell)
+    error = result.error_in_exec or result.error_before_exec
+    if error is None:
         folder = _session.finish()
     else:
-        error = result.error_in_exec or result.error_before_exec
         folder = _session.finish("failed", f"{type(error).__name__}: {error}")
+    run = None
     if folder is None:
         print(_session.why_not_recorded(), file=sys.stderr)
-        return None
-    return load(os.path.basename(folder), dir=os.path.dirname(folder))
+    else:
+        run = load(os.path.basename(folder), dir=os.path.dirname(folder))
+    if error is not None:
+        # A cell that fails still fails, below what is known of its run.
+        import_module("IPython.display").display(run)
+        result.raise_error()
+    return run
+
+
+def _run(shell: Any, cell: str) -> Any:
+    """Runs a cell; its error is kept and not shown, because it is raised again."""
+    shown_by = ("showtraceback", "showsyntaxerror", "showindentationerror")
+    own = {name: getattr(shell, name) for name in shown_by}
+    for name in shown_by:
+        setattr(shell, name, lambda *arguments, **options: None)
+    try:
+        return shell.run_cell(cell, store_history=False)
+    finally:
+        for name, show in own.items():
+            setattr(shell, name, show)
 
 
 def _imported_by(cell: str) -> set[str]:

@@ -255,12 +255,16 @@ fn tip(chart: &Chart, series: &Series, mark: &Mark) -> String {
     let (x, y) = (chart.x.unit.shown(mark.x), chart.y.unit.shown(mark.y));
     let name =
         if series.name.is_empty() { String::new() } else { format!("{}\n", display_name(&series.name)) };
-    let interval = mark
-        .interval
+    let interval = finite(mark)
         .map(|(low, high)| format!(" ({} to {})", chart.y.unit.shown(low), chart.y.unit.shown(high)));
     let text =
         format!("{}: {x}\n{}: {y}{}", with_unit(&chart.x), with_unit(&chart.y), interval.unwrap_or_default());
     format!("<title>{}</title>", escaped(&format!("{name}{text}")))
+}
+
+/// The interval of a mark, where both ends are numbers.
+fn finite(mark: &Mark) -> Option<(f64, f64)> {
+    mark.interval.filter(|(low, high)| low.is_finite() && high.is_finite())
 }
 
 /// Every mark as a row.
@@ -270,7 +274,7 @@ pub(super) fn numbers(chart: &Chart) -> Numbers {
     for series in &chart.series {
         for mark in &series.marks {
             let end = |end: Option<f64>| units::or_unknown(end, |end| chart.y.unit.shown(end));
-            let (low, high) = mark.interval.unzip();
+            let (low, high) = finite(mark).unzip();
             let value = chart.y.unit.shown(mark.y);
             numbers.row([chart.x.unit.shown(mark.x), display_name(&series.name), value, end(low), end(high)]);
         }
