@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::failure::{EXIT_USAGE, Failure, closest};
 
 /// The commands, as they are typed.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "run", "demo", "train", "sweep", "data", "pack", "report", "advise", "predict", "compare", "runs",
     "serve",
 ];
