@@ -317,11 +317,9 @@ fn with_unit(axis: &Axis) -> String {
 pub(super) fn described(chart: &Chart) -> String {
     let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
     let marks: usize = chart.series.iter().map(|series| series.marks.len()).sum();
-    let of = if names.iter().all(|name| name.is_empty()) {
-        String::new()
-    } else {
-        format!(" of {}", names.join(", "))
-    };
+    // A single series is often named like its axis.
+    let named = names.iter().any(|name| !name.is_empty() && **name != chart.y.label);
+    let of = if named { format!(" of {}", names.join(", ")) } else { String::new() };
     format!("{}{of} against {}, {marks} points", with_unit(&chart.y), with_unit(&chart.x))
 }
 

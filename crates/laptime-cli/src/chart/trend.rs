@@ -7,6 +7,7 @@ use super::canvas::{Anchor, Area, Canvas, text_width};
 use super::figure::Figure;
 use super::numbers::Numbers;
 use super::scale::Measure;
+use super::theme::stage_class;
 use super::tick::Unit;
 
 const HEIGHT: f64 = 220.0;
@@ -49,8 +50,15 @@ fn draw(canvas: &mut Canvas, times: &StepTimes, steps: u64) {
     let left = up.label_width(4);
     let plot = Area { x: left, y: top + 24.0, width: canvas.width - left - 8.0, height: HEIGHT };
     up.draw_up(canvas, plot, 4);
+    draw_waits(canvas, groups, plot, (&right, &up));
+    let at = |group: &StepGroup| plot.bottom() - up.share(group.mean_s) * plot.height;
+    let line = stepped(groups, plot, &right, at);
+    canvas.add(format_args!("<g class=\"c0\"><path class=\"line stroke\" d=\"{line}\"/></g>"));
     for group in groups {
-        draw_group(canvas, group, plot, (&right, &up));
+        let (x, width) = across(group, plot, &right);
+        let tall = if up.share(group.mean_s) >= 1.0 { " (higher than drawn)" } else { "" };
+        let hit = Area { x, y: plot.y, width, height: plot.height };
+        canvas.rect("hit", hit, &tip(group, tall));
     }
     for change in &times.changes {
         let x = plot.x + right.share(change.step as f64) * plot.width;
@@ -65,23 +73,39 @@ fn draw(canvas: &mut Canvas, times: &StepTimes, steps: u64) {
     canvas.height = plot.bottom() + 46.0;
 }
 
-/// Some steps: what they waited at the bottom, a line at their mean, and the whole height to hover over.
-fn draw_group(canvas: &mut Canvas, group: &StepGroup, plot: Area, (right, up): (&Measure, &Measure)) {
-    let first = group.first_step as f64;
-    let x = plot.x + right.share(first) * plot.width;
-    let width = right.share(first + group.steps as f64) * plot.width - (x - plot.x);
-    let y = plot.bottom() - up.share(group.mean_s) * plot.height;
-    let wait = up.share(group.wait_s) * plot.height;
-    canvas.stage("data_wait", Area { x, y: plot.bottom() - wait, width, height: wait }, "", None);
-    let tall = if up.share(group.mean_s) >= 1.0 { " (higher than drawn)" } else { "" };
-    let waited = if group.wait_s > 0.0 {
-        format!("\nof it waiting for data {}", units::duration(group.wait_s))
-    } else {
-        String::new()
+/// Where some steps lie, and how wide they are.
+fn across(group: &StepGroup, plot: Area, right: &Measure) -> (f64, f64) {
+    let from = right.share(group.first_step as f64) * plot.width;
+    let to = right.share(group.first_step as f64 + group.steps as f64) * plot.width;
+    (plot.x + from, to - from)
+}
+
+/// A line from left to right that stays at the height of each group.
+fn stepped(groups: &[StepGroup], plot: Area, right: &Measure, height: impl Fn(&StepGroup) -> f64) -> String {
+    let part = |(at, group): (usize, &StepGroup)| {
+        let ((x, width), y) = (across(group, plot, right), height(group));
+        let begin = if at == 0 { format!("M{x:.1} {y:.1}") } else { format!("V{y:.1}") };
+        format!("{begin}H{:.1}", x + width)
     };
-    let tip = format!("{}: {}{tall}{waited}", steps_name(group), units::duration(group.mean_s));
-    canvas.rect("c0 ink", Area { x, y: y - 1.25, width: width.max(1.0), height: 2.5 }, "");
-    canvas.rect("hit", Area { x, y: plot.y, width, height: plot.height }, &tip);
+    groups.iter().enumerate().map(part).collect()
+}
+
+/// What they waited for data, as an area at the bottom.
+fn draw_waits(canvas: &mut Canvas, groups: &[StepGroup], plot: Area, (right, up): (&Measure, &Measure)) {
+    let at = |group: &StepGroup| plot.bottom() - up.share(group.wait_s) * plot.height;
+    let line = stepped(groups, plot, right, at);
+    let bottom = plot.bottom();
+    let (class, _) = stage_class("data_wait");
+    let area = format!("{line}V{bottom:.1}H{:.1}Z", plot.x);
+    canvas.add(format_args!("<g class=\"{class}\"><path class=\"ink\" d=\"{area}\"/></g>"));
+}
+
+fn tip(group: &StepGroup, tall: &str) -> String {
+    let waited = match group.wait_s {
+        wait if wait > 0.0 => format!("\nof it waiting for data {}", units::duration(wait)),
+        _ => String::new(),
+    };
+    format!("{}: {}{tall}{waited}", steps_name(group), units::duration(group.mean_s))
 }
 
 fn steps_name(group: &StepGroup) -> String {

@@ -193,7 +193,7 @@ fn environment(report: &Report) -> String {
         ("frameworks", frameworks.join(", ")),
         ("engine", run.engine.clone().unwrap_or_default()),
         ("device", run.device.clone().unwrap_or_default()),
-        ("CPUs", cpus),
+        ("CPUs", if run.cpus > 0 { cpus } else { String::new() }),
     ];
     if run.ranks > 1 {
         rows.push(("ranks", run.ranks.to_string()));

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use laptime_core::{
-    Anchor, Closing, DeviceFacts, Event, FitFacts, LaneState, ProcessFacts, Record, RunMeta, StageId,
-    StageTotal, Status, Ticks, Track, TrackKind,
+    Anchor, Closing, DeviceFacts, Event, FitFacts, LaneState, Machine, ProcessFacts, Record, RunMeta,
+    StageId, StageTotal, Status, Ticks, Track, TrackKind,
 };
 use laptime_store::{LogWriter, ProcessIdentity, RealDisk};
 
@@ -56,6 +56,7 @@ impl Story {
             name: self.name.to_owned(),
             command,
             ranks: self.ranks,
+            machine: Machine { cpus: 8, ..Machine::default() },
             device: self.device.then(|| "cuda:0".to_owned()),
             started_real_ns: 1_790_000_000_000_000_000,
             ..RunMeta::default()
@@ -77,6 +78,8 @@ struct Log<'a> {
     written: u64,
     events: Vec<Event>,
     boundaries: Vec<Event>,
+    /// When the device will have done what it was given.
+    device_free: u64,
     totals: Vec<(StageId, u64, u64)>,
 }
 
@@ -112,7 +115,7 @@ impl<'a> Log<'a> {
         };
         writer.put(&Record::Fit { fit: 0, facts: Box::new(facts) });
         let (now, events, boundaries) = (0, Vec::new(), Vec::new());
-        Self { story, writer, rank, now, written: 0, events, boundaries, totals: Vec::new() }
+        Self { story, writer, rank, now, written: 0, events, boundaries, device_free: 0, totals: Vec::new() }
     }
 
     fn write(mut self) {
@@ -160,7 +163,8 @@ impl<'a> Log<'a> {
             }
         }
         if self.story.device {
-            self.stage(StageId::DEVICE_WAIT, 4 * MS);
+            let until = self.device_free.saturating_sub(2 * MS);
+            self.stage(StageId::DEVICE_WAIT, until.saturating_sub(self.now));
         }
         let (end, loss) = (Ticks(self.now), Some(2.0 / (1.0 + 0.01 * step as f64 + f64::from(epoch))));
         self.events.push(Event::Step { start, end, samples: 32, loss });
@@ -175,7 +179,8 @@ impl<'a> Log<'a> {
 
     /// The host takes a tenth of what the device takes.
     fn launch(&mut self, stage: StageId, length: u64) {
-        let done = Ticks(self.now + length);
+        self.device_free = self.device_free.max(self.now) + length / 2;
+        let done = Ticks(self.device_free);
         self.boundaries.push(Event::Boundary { stream: 0, stage, host: Ticks(self.now), done });
         self.stage(stage, length / 10);
     }
