@@ -41,6 +41,7 @@ mod learning_curve;
 mod ledger;
 mod loading;
 mod machine;
+mod newest_spans;
 mod origin;
 mod outlook;
 mod outside_steps;

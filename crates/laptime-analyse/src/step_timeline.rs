@@ -1,17 +1,9 @@
 //! The timeline of one step: what host, devices and workers did from its begin to its end.
 
-use std::collections::{BTreeMap, VecDeque};
+use laptime_core::{Ticks, TrackKind};
 
-use laptime_core::{Event, StageId, Ticks, TrackKind};
-
+use crate::newest_spans::{MOST_SHOWN, Stretch, TypicalStep};
 use crate::process::Process;
-
-/// Spans kept of each track; what is older is forgotten.
-const NEWEST: usize = 512;
-/// A step whose length differs from the usual one by less than this share is a typical one.
-const TYPICAL: f64 = 0.1;
-/// Spans of one track that are shown.
-const MOST_SHOWN: usize = 400;
 
 /// One step, on every track that is known of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,99 +36,6 @@ pub struct TimelineSpan {
     pub end_s: f64,
     /// Spans that it lies in.
     pub depth: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Stretch {
-    stage: StageId,
-    start: Ticks,
-    end: Ticks,
-}
-
-/// The newest spans of a process, and the newest step of the usual length.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Newest {
-    lanes: BTreeMap<u32, VecDeque<Stretch>>,
-    /// The newest boundary of each stream of a device.
-    streams: BTreeMap<(u32, u16), Stretch>,
-    usual: UsualLength,
-    step: Option<TypicalStep>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct TypicalStep {
-    lane: u32,
-    start: Ticks,
-    end: Ticks,
-    /// What the lane did in it, kept because a long pause would push it out.
-    spans: Vec<Stretch>,
-}
-
-/// The median length, approached in steps that become smaller.
-#[derive(Clone, Copy, Debug, Default)]
-struct UsualLength {
-    ticks: f64,
-    seen: u64,
-}
-
-impl UsualLength {
-    /// Takes the next length; says whether it is a usual one.
-    fn take(&mut self, length: Ticks) -> bool {
-        let length = length.0 as f64;
-        self.seen = self.seen.saturating_add(1);
-        if self.ticks <= 0.0 {
-            self.ticks = length;
-        }
-        let rate = (1.0 / self.seen as f64).max(0.01);
-        self.ticks *= if length > self.ticks { 1.0 + rate } else { 1.0 / (1.0 + rate) };
-        (length - self.ticks).abs() <= TYPICAL * self.ticks
-    }
-}
-
-impl Newest {
-    /// Takes the next event of a lane.
-    pub(crate) fn take(&mut self, lane: u32, event: &Event) {
-        match *event {
-            Event::Span { stage, start, end, .. } => self.push(lane, Stretch { stage, start, end }),
-            Event::Collective { start, end, .. } => {
-                self.push(lane, Stretch { stage: StageId::COMMUNICATION, start, end });
-            }
-            Event::Boundary { stream, stage, host, done } => {
-                self.take_boundary((lane, stream), Stretch { stage, start: host, end: done });
-            }
-            Event::Step { start, end, .. } => self.take_step(lane, start, end),
-            _ => {}
-        }
-    }
-
-    fn push(&mut self, lane: u32, stretch: Stretch) {
-        let newest = self.lanes.entry(lane).or_default();
-        if newest.len() >= NEWEST {
-            newest.pop_front();
-        }
-        newest.push_back(stretch);
-    }
-
-    /// What was launched since the boundary before runs from when that was done, or from its launch, until now.
-    fn take_boundary(&mut self, stream: (u32, u16), passed: Stretch) {
-        if let Some(before) = self.streams.insert(stream, passed) {
-            let start = before.end.max(before.start);
-            let stretch = Stretch { stage: before.stage, start, end: passed.end };
-            if stretch.start < stretch.end && before.stage != StageId::UNACCOUNTED {
-                self.push(stream.0, stretch);
-            }
-        }
-    }
-
-    fn take_step(&mut self, lane: u32, start: Ticks, end: Ticks) {
-        if !self.usual.take(end.since(start)) {
-            return;
-        }
-        let newest = self.lanes.get(&lane).into_iter().flatten().rev();
-        let inside = newest.take_while(|span| span.end > start).take(MOST_SHOWN);
-        let spans = inside.filter(|span| span.start < end).copied().collect();
-        self.step = Some(TypicalStep { lane, start, end, spans });
-    }
 }
 
 /// The newest typical step of a process, with all that processes of the same rank and machine did meanwhile; `None`
@@ -200,7 +99,7 @@ fn track<'a>(
 
 #[cfg(test)]
 mod tests {
-    use laptime_core::{ProcessFacts, Record, Track};
+    use laptime_core::{Event, ProcessFacts, Record, StageId, Track};
 
     use super::*;
 
