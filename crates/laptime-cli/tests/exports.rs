@@ -44,7 +44,7 @@ fn every_recorded_run_can_be_written_in_every_format() {
 fn every_epoch_is_a_row_also_where_a_report_folds_them() {
     let folder = tempfile::tempdir().unwrap();
     write_epochs(folder.path(), 12_345);
-    let said = run(folder.path(), "report --export csv -");
+    let said = run(folder.path(), "report --dir . --export csv -");
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     assert_eq!(said.out.lines().count(), 1 + 12_345);
     assert!(said.out.lines().skip(1).all(|line| line.contains(",epoch,")), "{}", said.out);
