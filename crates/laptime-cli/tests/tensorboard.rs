@@ -68,7 +68,7 @@ fn what_cannot_be_exported_so_is_refused() {
     insta::assert_snapshot!(refused("report --dir . --export tensorbord x"), @r"
     error: could not export as `tensorbord`
       because: unknown format `tensorbord`; available: tensorboard, speedscope,
-        collapsed
+        collapsed, perfetto, prometheus, csv, parquet, md
       hint: did you mean `--export tensorboard`?
     ");
     assert!(refused("report --dir . --export tensorboard").contains("--export"));

@@ -34,7 +34,7 @@ impl ExportArgs {
         let format = ExportFormat::from_str(&typed, false).map_err(|_| unknown_format(&typed))?;
         if self.table.is_some() && !matches!(format, ExportFormat::Csv | ExportFormat::Parquet) {
             return Err(Failure::usage(format!("could not export as `{typed}`"))
-                .because("--table is of `--export csv` and `--export parquet`"));
+                .because("only `--export csv` and `--export parquet` write tables"));
         }
         Ok(Some((Wanted { format, table: self.table.unwrap_or_default() }, PathBuf::from(path))))
     }

@@ -14,6 +14,9 @@ const AMOUNT: usize = 13;
 /// The longest course worth drawing.
 const LONGEST: usize = 40;
 
+/// An amount in words.
+type Show = fn(f64) -> String;
+
 /// Bytes that move.
 pub(super) fn links(page: &Shown<'_>, width: usize) -> Option<Section> {
     let rate = |bytes: f64| format!("{}/s", units::bytes(bytes as u64));
@@ -25,7 +28,7 @@ pub(super) fn links(page: &Shown<'_>, width: usize) -> Option<Section> {
 pub(super) fn resources(page: &Shown<'_>, width: usize) -> Option<Section> {
     let pulse = page.pulse;
     let bytes = |bytes: f64| units::bytes(bytes as u64);
-    let rows: [(&Option<Level>, fn(f64) -> String); 5] = [
+    let rows: [(&Option<Level>, Show); 5] = [
         (&pulse.busy_cpus, |cpus| format!("{} CPUs", units::three_digits(cpus))),
         (&pulse.resident_bytes, bytes),
         (&pulse.device_busy, units::percent),

@@ -9,8 +9,10 @@ use super::{Cell, Column, Kind, Rows};
 use crate::every_epoch::has_folded_epochs;
 use crate::export::Exported;
 
+type Of = fn(&EpochSummary) -> Cell;
+
 /// What every epoch has.
-const COLUMNS: [(&str, Kind, fn(&EpochSummary) -> Cell); 15] = [
+const COLUMNS: [(&str, Kind, Of); 15] = [
     ("fit", Kind::Whole, |epoch| Cell::Whole(u64::from(epoch.fit))),
     ("epoch", Kind::Whole, |epoch| Cell::Whole(u64::from(epoch.index))),
     ("kind", Kind::Word, |epoch| Cell::Word(kind(epoch.kind))),

@@ -7,8 +7,10 @@ use laptime_analyse::timeline::StepRow;
 use super::{Cell, Column, Kind, Rows};
 use crate::export::Exported;
 
+type Of = fn(&StepRow) -> Cell;
+
 /// What a step has.
-const COLUMNS: [(&str, Kind, fn(&StepRow) -> Cell); 9] = [
+const COLUMNS: [(&str, Kind, Of); 9] = [
     ("rank", Kind::Whole, |step| Cell::Whole(u64::from(step.rank))),
     ("pid", Kind::Whole, |step| Cell::Whole(u64::from(step.pid))),
     ("fit", Kind::Whole, |step| step.fit.map(u64::from).into()),
