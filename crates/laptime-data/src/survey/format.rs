@@ -30,6 +30,7 @@ pub enum Format {
     /// JPEG and PNG images, one sample a file.
     Images,
     /// Records of TensorFlow, each with its length and checksums.
+    #[serde(rename = "tfrecord")]
     TfRecord,
     /// A tar archive as WebDataset writes it: files that share a name up to the first dot are a sample.
     Tar,

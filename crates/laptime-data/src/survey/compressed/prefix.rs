@@ -13,6 +13,10 @@ const SIGNIFICANT: f64 = 3.0;
 /// The least standard error that is given: the rest of a file is never quite like its beginning.
 const LEAST_ERROR: f64 = 0.0025;
 
+/// By how much more rows change than how well they pack: texts of 20 to 80 letters pack 16 % better at the end, and
+/// had 38 % fewer rows than the beginning of the file let expect.
+const PACKING: f64 = 2.0;
+
 /// A piece of the text: its bytes, packed and not, and its rows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Piece {
@@ -81,7 +85,12 @@ impl Prefix {
             .map(|half| half.iter().copied().reduce(Piece::with).unwrap_or_default().density());
         let halves = (second - first).abs() / round.density.max(f64::MIN_POSITIVE);
         let trend = self.trend(share);
-        round.relative_error().hypot(halves).hypot(trend).hypot(ratio - 1.0).clamp(LEAST_ERROR, 1.0)
+        round
+            .relative_error()
+            .hypot(halves)
+            .hypot(trend)
+            .hypot(PACKING * (ratio - 1.0))
+            .clamp(LEAST_ERROR, 1.0)
     }
 
     /// By how much the rows of all the text differ from those of its beginning, if their length goes on to grow or

@@ -83,6 +83,28 @@ fn the_beginning_stands_for_all_and_the_interval_knows() {
 }
 
 #[test]
+fn rows_that_grow_are_within_the_interval_though_only_the_beginning_is_read() {
+    let words = ["lap", "time", "of", "the", "epoch", "data", "a", "wait"];
+    let mut text = Vec::new();
+    let (mut rows, mut seed) = (0, 1_u32);
+    while text.len() < 24 << 20 {
+        let length = text.len() + 20 + 60 * text.len() / (24 << 20);
+        while text.len() < length {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            text.extend(words[(seed >> 29) as usize].as_bytes());
+            text.push(b' ');
+        }
+        text.push(b'\n');
+        rows += 1;
+    }
+    for compression in [Compression::Gzip, Compression::Zstd] {
+        let contents = look(&packed(compression, &text), compression, Duration::ZERO).unwrap().contents;
+        let error = contents.rows as f64 / f64::from(rows) - 1.0;
+        assert!(error < 1.96 * contents.relative_error * (1.0 + error), "{error} {contents:?}");
+    }
+}
+
+#[test]
 fn a_file_without_its_end_gives_the_rows_before() {
     let text = table(40_000, true);
     for compression in [Compression::Gzip, Compression::Zstd] {

@@ -16,13 +16,15 @@ use super::{Framing, Met};
 /// Members that a stretch is meant to have.
 const MEMBERS: u64 = 16;
 
-/// Stretches of the first round; every other has twice as many.
-const FIRST_ROUND: u64 = 16;
+/// Stretches of the first round, and the fewest; every other has twice as many.
+const FIRST_ROUND: u64 = 64;
+const FEWEST: u64 = 8;
 const MOST_DRAWS: u64 = 4_096;
 
 /// The longest search for a header, and what is read of it at a time.
 const LONGEST_SEARCH: u64 = 16 << 20;
-const PIECE_BYTES: u64 = 64 << 10;
+const LEAST_PIECE: u64 = 4 << 10;
+const LARGEST_PIECE: u64 = 64 << 10;
 
 /// What the whole file has.
 pub(super) fn estimate<F: Framing>(
@@ -33,11 +35,12 @@ pub(super) fn estimate<F: Framing>(
 ) -> Result<Met, FileProblem> {
     let bytes = stored.bytes();
     let member_bytes = (begun.bytes / begun.members.max(1)).max(1);
+    let stretch = (MEMBERS * member_bytes).clamp(LEAST_PIECE, (bytes / FEWEST).max(LEAST_PIECE));
     let mut draws = Draws {
         headers: Headers::new(stored),
-        stretch: (MEMBERS * member_bytes)
-            .clamp(4 << 10, (bytes / FIRST_ROUND).max(4 << 10))
-            .next_multiple_of(F::ALIGNMENT),
+        stretch: stretch.next_multiple_of(F::ALIGNMENT),
+        // Two members have a header between them. A short stretch is read at once with what ends it.
+        piece: (stretch + 2 * member_bytes).clamp(LEAST_PIECE, LARGEST_PIECE),
         data_bytes: 0,
         covered: 0,
         pictures: Pictures::new(),
@@ -45,7 +48,7 @@ pub(super) fn estimate<F: Framing>(
         watch,
     };
     let (patience, allowed) = (effort.for_one(), effort.bytes(bytes));
-    let mut strata = FIRST_ROUND;
+    let mut strata = (allowed / (2 * member_bytes + draws.piece)).clamp(FEWEST, FIRST_ROUND);
     let mut all = draws.round::<F>(strata)?;
     while !all.good_enough() && !patience.is_over() && !watch.stopped() && all.draws < MOST_DRAWS as f64 {
         let each = draws.headers.read / all.draws.max(1.0) as u64;
@@ -72,6 +75,7 @@ pub(super) fn estimate<F: Framing>(
 struct Draws<'a> {
     headers: Headers<'a>,
     stretch: u64,
+    piece: u64,
     /// Bytes of data in all stretches, and bytes that those members take with their headers.
     data_bytes: u64,
     covered: u64,
@@ -142,9 +146,8 @@ impl Draws<'_> {
         let mut at = place;
         while at < bytes && at - place < LONGEST_SEARCH {
             // Pieces overlap by a header, so that none is missed between two.
-            let length = PIECE_BYTES.min(bytes - at);
-            let piece = self.headers.stored.take(at, length)?;
-            self.headers.read += length;
+            let length = self.piece.min(bytes - at);
+            let piece = self.headers.take(at, length as usize)?;
             let steps = (0..piece.len().saturating_sub(F::HEADER_BYTES - 1)).step_by(F::ALIGNMENT as usize);
             for step in steps {
                 let header = &piece[step..step + F::HEADER_BYTES];
