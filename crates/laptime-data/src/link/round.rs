@@ -190,7 +190,11 @@ fn fetch_one(
     let mut sample = Vec::new();
     let room = SAMPLE.saturating_sub(found(board).sample.len());
     let fetched = session.fetch(name, range, &mut |piece| {
-        board.bytes.fetch_add(piece.len() as u64, Ordering::AcqRel);
+        let bytes = board.bytes.fetch_add(piece.len() as u64, Ordering::AcqRel);
+        // Who reads off may be late; what was allowed is not exceeded for that.
+        if bytes > board.most_bytes() {
+            board.over.store(true, Ordering::Release);
+        }
         let wanted = room.saturating_sub(sample.len()).min(piece.len());
         sample.extend_from_slice(&piece[..wanted]);
         if board.over.load(Ordering::Acquire) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
