@@ -85,8 +85,10 @@ fn look(folder: &Path, case: &Case, seed: u64, line: &mut Line) -> anyhow::Resul
             reads: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         };
-        // No patience: what could be counted in a second from here is to be estimated.
-        let options = SurveyOptions { patience: Duration::ZERO, ..SurveyOptions::default() };
+        // No patience with text, which could be counted in a second from here: it is to be estimated.
+        let usual = SurveyOptions::default();
+        let patience = if case.is_text() { Duration::ZERO } else { usual.patience };
+        let options = SurveyOptions { patience, ..usual };
         let survey = Survey::of_source(&source, &options, &Watch::default())?;
         let rows = survey.samples.ok_or_else(|| anyhow::anyhow!("nothing known of {}", case.name()))?;
         let error = (rows.mean / truth as f64 - 1.0).abs();

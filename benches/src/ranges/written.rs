@@ -90,6 +90,10 @@ impl Case {
         }
     }
 
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Packed(..))
+    }
+
     /// Writes a file into the folder; gives its samples, or `None` where the program to write it is missing.
     pub(super) fn write(&self, folder: &Path, seed: u64) -> anyhow::Result<Option<u64>> {
         Ok(match self {

@@ -37,6 +37,7 @@ mod problem;
 mod records;
 mod sample;
 mod sized_file;
+mod splits;
 mod stored;
 mod stored_object;
 mod text;
@@ -64,6 +65,7 @@ pub use memory::Memory;
 pub use part::Part;
 pub use pictures::Sides;
 pub use problem::{FileProblem, Trouble};
+pub use splits::Split;
 pub use watch::Watch;
 
 /// How numbers are held when they are moved to a device.
@@ -186,6 +188,8 @@ pub struct Survey {
     pub epochs: u64,
     /// One entry for each format, and for each ending among the rest; the largest first.
     pub parts: Vec<Part>,
+    /// What a Hugging Face datasets folder declares of itself.
+    pub declared: Vec<Split>,
     /// Files and folders that gave no answer, or only part of one.
     pub trouble_count: u64,
     /// The first hundred of them.
@@ -268,6 +272,7 @@ impl Survey {
             size: options.size,
             epochs: options.epochs,
             parts,
+            declared: found.descriptions.splits(looking.place),
             trouble_count: found.troubles.count,
             troubles: found.troubles.listed,
             complete: !watch.stopped(),

@@ -1,6 +1,6 @@
 //! What a dataset amounts to, as text.
 
-use laptime_data::survey::{Amount, Compression, Format, Origin, Part, Survey};
+use laptime_data::survey::{Amount, Compression, Format, Origin, Part, Split, Survey};
 
 use super::facts::labelled;
 use super::shown;
@@ -11,6 +11,9 @@ use super::wrap::wrapped;
 
 /// Troubles listed one by one; --json has more.
 const MOST_TROUBLES: usize = 5;
+
+/// Splits shown; --json has all.
+const MOST_SPLITS: usize = 6;
 
 /// Parts shown as rows; --json has all.
 const MOST_PARTS: usize = 12;
@@ -24,6 +27,7 @@ pub(crate) fn dataset_text(survey: &Survey, style: &Style) -> String {
     }
     let facts = [
         ("samples", Some(samples(survey))),
+        ("declared", declared(survey)),
         ("size", Some(size(survey))),
         ("a sample", a_sample(survey)),
         ("an epoch", Some(an_epoch(survey))),
@@ -77,6 +81,18 @@ pub(super) fn samples(survey: &Survey) -> String {
         format!("about {}", counted_in(&samples, what))
     };
     format!("{counted}{}", broken_images(survey).unwrap_or_default())
+}
+
+/// The splits that the dataset's own description has, as far as they fit a line or two.
+fn declared(survey: &Survey) -> Option<String> {
+    let first = survey.declared.first()?;
+    let split = |split: &Split| format!("{} {}", shown(&split.name), units::count(split.rows));
+    let listed: Vec<String> = survey.declared.iter().take(MOST_SPLITS).map(split).collect();
+    let more = match survey.declared.len().saturating_sub(MOST_SPLITS) {
+        0 => String::new(),
+        more => format!(" and {} more", units::count(more as u64)),
+    };
+    Some(format!("{}{more} rows, by {}", listed.join(", "), shown(&first.file)))
 }
 
 /// How many files are no images although their names say so, as far as they were looked into.

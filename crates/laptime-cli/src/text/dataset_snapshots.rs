@@ -78,6 +78,7 @@ fn photos() -> Survey {
         size: Some(224),
         epochs: 90,
         parts: vec![images, other],
+        declared: Vec::new(),
         trouble_count: 7,
         troubles: vec![
             Trouble { path: "train/n01/a.jpg".into(), problem: "is cut short: its end is missing".into() },

@@ -92,9 +92,10 @@ fn measure(
     let (rows, text_bytes, relative_error) = if whole {
         (rows as f64, text_bytes as f64, 0.0)
     } else {
-        let about = text_bytes as f64 * (packed_bytes as f64 / unpacker.used().max(1) as f64);
+        let share = unpacker.used().max(1) as f64 / packed_bytes as f64;
+        let about = text_bytes as f64 / share;
         let all = unpacker.declared_bytes(about).unwrap_or(about);
-        (rows as f64 / text_bytes.max(1) as f64 * all, all, prefix.relative_error(all / about))
+        (rows as f64 / text_bytes.max(1) as f64 * all, all, prefix.relative_error(share, all / about))
     };
     let rows = (rows - f64::from(u8::from(dialect.header))).max(0.0);
     let contents = Contents {

@@ -10,9 +10,13 @@ use super::watch::Watch;
 /// How long the files of one kind are looked into: of those not looked into by then the others are a fair sample.
 const LOOKING: Duration = Duration::from_secs(5);
 
-/// Bytes that may be read of one file on the way to a count, where its share of the bytes is less.
+/// Bytes that may be read on the way to a count, where a share of the bytes is less: of each file of this machine,
+/// and of all at a source.
 const NEAR_BYTES: u64 = 64 << 20;
-const FAR_BYTES: u64 = 4 << 20;
+const FAR_BYTES: u64 = 64_000_000;
+
+/// The least of that for one file of many: a few headers and what is around them.
+const LEAST_BYTES: u64 = 256 << 10;
 
 /// The share of a file that may be read of it otherwise.
 const MOST_SHARE: u64 = 50;
@@ -41,6 +45,8 @@ pub(crate) struct Effort {
     pub(crate) patience: Duration,
     /// How long all files are looked into.
     pub(crate) looking: Patience,
+    /// Bytes that may be read of each file in any case.
+    pub(crate) in_any_case: u64,
     /// Whether a read costs a way through a network.
     pub(crate) far: bool,
     /// The side that images are resized to before they are moved to a device.
@@ -50,13 +56,16 @@ pub(crate) struct Effort {
 impl Effort {
     /// For so many files, each of which gets its part of the time.
     pub(crate) fn of(options: &SurveyOptions, files: usize, far: bool) -> Self {
-        let each = options.patience / u32::try_from(files).unwrap_or(u32::MAX).max(1);
+        let shares = u32::try_from(files).unwrap_or(u32::MAX).max(1);
+        let each = options.patience / shares;
+        let bytes = if far { (FAR_BYTES / u64::from(shares)).max(LEAST_BYTES) } else { NEAR_BYTES };
         // Less than this is no time to read anything.
         let least = Duration::from_millis(20).min(options.patience);
         Self {
             exact: options.exact,
             patience: each.max(least),
             looking: Patience::of(LOOKING.max(options.patience)),
+            in_any_case: bytes,
             far,
             side: options.size,
         }
@@ -64,8 +73,7 @@ impl Effort {
 
     /// Bytes that may be read of a file of that size.
     pub(crate) fn bytes(&self, file_bytes: u64) -> u64 {
-        let least = if self.far { FAR_BYTES } else { NEAR_BYTES };
-        if self.exact { u64::MAX } else { (file_bytes / MOST_SHARE).max(least) }
+        if self.exact { u64::MAX } else { (file_bytes / MOST_SHARE).max(self.in_any_case) }
     }
 
     /// When counting one file ends that begins now.

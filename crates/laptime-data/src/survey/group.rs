@@ -13,6 +13,7 @@ use super::pairs::name_without_role;
 use super::problem::Troubles;
 use super::sample::{Sample, name_hash};
 use super::sized_file::SizedFile;
+use super::splits::{Descriptions, is_cache};
 
 /// Files that the disk's rate is measured on.
 const PROBED_FILES: usize = 256;
@@ -50,6 +51,8 @@ pub(crate) struct Found {
     pub(crate) troubles: Troubles,
     /// Files to measure the disk on.
     pub(crate) probed: Sample<SizedFile>,
+    /// Files that may describe a dataset.
+    pub(crate) descriptions: Descriptions,
     limits: Limits,
 }
 
@@ -66,7 +69,10 @@ pub(crate) struct FoundFile<'a> {
 impl<'a> FoundFile<'a> {
     /// By its name, in a folder of that hash.
     pub(crate) fn new(name: &'a OsStr, folder: u64, bytes: u64, storage_bytes: u64) -> Self {
-        let (format, compression) = Format::of_packed_name(name);
+        let (format, compression) = match Format::of_packed_name(name) {
+            (Format::Arrow, _) if is_cache(name) => (Format::Other, None),
+            known => known,
+        };
         let hash = match format {
             // Arrays that belong together are looked into together or not at all.
             Format::Npy => name_hash(folder, OsStr::new(&name_without_role(name))),
@@ -83,6 +89,7 @@ impl Found {
             folders: 0,
             troubles: Troubles::default(),
             probed: Sample::new(PROBED_FILES),
+            descriptions: Descriptions::default(),
             limits,
         }
     }
@@ -102,6 +109,8 @@ impl Found {
         }
         if file.format != Format::Other {
             group.sample.offer(file.hash, kept);
+        } else if Descriptions::is_name(file.name) {
+            self.descriptions.add(kept());
         }
     }
 
@@ -124,6 +133,7 @@ impl Found {
         self.folders += other.folders;
         self.troubles.merge(other.troubles);
         self.probed.merge(other.probed);
+        self.descriptions.merge(other.descriptions);
     }
 }
 

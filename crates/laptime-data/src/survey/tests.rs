@@ -346,3 +346,20 @@ fn more_files_than_asked_for_are_a_sample_with_an_interval() {
     assert!(!rows.exact && (rows.low..=rows.high).contains(&(truth as f64)), "{rows:?}");
     assert_eq!(survey_exactly(folder.path()).samples, Some(Amount::counted(truth)));
 }
+
+#[test]
+fn a_hugging_face_folder_tells_its_splits_and_its_caches_are_no_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = folder.path().join("train");
+    fs::create_dir(&train).unwrap();
+    let arrow = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/columnar/mixed.arrow");
+    for name in ["data-00000-of-00001.arrow", "cache-0123456789abcdef.arrow"] {
+        fs::copy(&arrow, train.join(name)).unwrap();
+    }
+    fs::write(train.join("dataset_info.json"), r#"{"splits": {"train": {"num_examples": 100}}}"#).unwrap();
+    for survey in [survey(folder.path()), survey_of_source(folder.path())] {
+        assert_eq!(survey.samples, Some(Amount::counted(100)));
+        let declared: Vec<_> = survey.declared.iter().map(|split| (&*split.name, split.rows)).collect();
+        assert_eq!(declared, [("train", 100)]);
+    }
+}

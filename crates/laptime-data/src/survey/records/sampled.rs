@@ -35,7 +35,9 @@ pub(super) fn estimate<F: Framing>(
     let member_bytes = (begun.bytes / begun.members.max(1)).max(1);
     let mut draws = Draws {
         headers: Headers::new(stored),
-        stretch: (MEMBERS * member_bytes).clamp(4 << 10, (bytes / FIRST_ROUND).max(4 << 10)),
+        stretch: (MEMBERS * member_bytes)
+            .clamp(4 << 10, (bytes / FIRST_ROUND).max(4 << 10))
+            .next_multiple_of(F::ALIGNMENT),
         data_bytes: 0,
         covered: 0,
         pictures: Pictures::new(),
@@ -55,11 +57,13 @@ pub(super) fn estimate<F: Framing>(
     }
     let share = draws.data_bytes as f64 / draws.covered.max(1) as f64;
     // The first sample follows on none, so that no stretch counts it.
-    let samples = (all.density * bytes as f64) as u64 + 1;
+    let samples = (all.density * draws.places() as f64) as u64 + 1;
+    // Where all records have one length no two stretches differ, but each begins somewhere within one.
+    let resolution = 1.0 / (all.draws * MEMBERS as f64);
     Ok(Met {
         samples,
         data_bytes: (share * bytes as f64) as u64,
-        relative_error: all.relative_error(),
+        relative_error: all.relative_error().hypot(resolution),
         pictures: draws.pictures,
         seen_bytes: draws.data_bytes,
     })
@@ -77,9 +81,13 @@ struct Draws<'a> {
 }
 
 impl Draws<'_> {
+    /// Where a stretch may end: so many places that each byte is in as many stretches as any other.
+    fn places(&self) -> u64 {
+        self.headers.stored.bytes().saturating_add(self.stretch)
+    }
+
     fn round<F: Framing>(&mut self, strata: u64) -> Result<Round, FileProblem> {
-        let bytes = self.headers.stored.bytes();
-        let apart = (bytes / strata).max(1);
+        let apart = (self.places() / strata).max(1);
         let mut densities = Vec::new();
         for index in 0..strata {
             if self.watch.stopped() {
@@ -91,14 +99,17 @@ impl Draws<'_> {
         Round::of(&densities).ok_or(FileProblem::Damaged("no header was found in it"))
     }
 
-    /// Samples for every byte from this place on; `None` where no header was found.
+    /// Samples for every byte of the stretch that ends at this place; `None` where it is damaged.
     ///
     /// A sample is counted at its last member, which is the one that a member of another follows: so no stretch
     /// has to know what came before it.
     fn density<F: Framing>(&mut self, place: u64) -> Result<Option<f64>, FileProblem> {
         let bytes = self.headers.stored.bytes();
-        let end = place.saturating_add(self.stretch).min(bytes);
-        let Some(mut at) = self.search::<F>(place)? else { return Ok(None) };
+        let end = place.min(bytes);
+        // Without a header up to the end, or for longer than any stretch, none is in this one.
+        let Some(mut at) = self.search::<F>(place.saturating_sub(self.stretch))? else {
+            return Ok(Some(0.0));
+        };
         let (mut framing, mut ended, mut current) = (F::default(), 0_u64, None);
         while at < bytes {
             let member = match framing.member(&mut self.headers, at) {
@@ -122,7 +133,7 @@ impl Draws<'_> {
             }
             at = member.next;
         }
-        Ok((end > place).then(|| ended as f64 / (end - place) as f64))
+        Ok(Some(ended as f64 / self.stretch as f64))
     }
 
     /// The first header from this place on.
