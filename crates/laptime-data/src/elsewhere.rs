@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::link::{NetworkLink, Passing, ProbeLimits, probe};
 use crate::remote::{Place, Remote};
-use crate::source::{Source, SourceError};
+use crate::source::SourceError;
 use crate::survey::{Link, Origin, Survey, SurveyOptions, Watch};
 use crate::transfer::{Copy, Dataset, LocalDisk, Move, TransferPlan, installed_tools, moving, plan};
 

@@ -163,7 +163,7 @@ fn next(found: &Elsewhere, style: &Style) -> String {
         // Whole and alone on its lines, so that it can be copied.
         Some(next) => format!("next: {}\n", style.fitted(&super::shown(&next.line()))),
         None => line(
-            "next: install rclone or lftp, and laptime names the command that copies it",
+            "next: none of rclone, curl, aws, lftp and rsync is here and copies from there",
             style,
             Emphasis::Dim,
         ),

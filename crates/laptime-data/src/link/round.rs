@@ -152,13 +152,14 @@ fn read_off(board: &Board<'_>, started: Instant, watch: &Watch) -> Vec<Mark> {
         // Being let in has limits of its own and no part in the time.
         let flows = flows_since.map_or(time.saturating_sub(LONGEST_OPENING), |since| time - since);
         let enough = bytes as f64 >= share * allowance.bytes as f64 || flows >= allowance.time.mul_f64(share);
-        // A stream that started slowly, or lost too much at once, needs longer to show its rate.
-        if enough && share < allowance.patience && !is_steady(&marks) {
-            share = (1.2 * share).min(allowance.patience);
-            continue;
-        }
-        if enough || watch.stopped() || board.busy.load(Ordering::Acquire) == 0 {
+        // Once nobody fetches any more, marks without bytes would look like a rate of nothing.
+        let over = board.over.load(Ordering::Acquire) || board.busy.load(Ordering::Acquire) == 0;
+        if over || watch.stopped() || (enough && (share >= allowance.patience || is_steady(&marks))) {
             return marks;
+        }
+        // A stream that started slowly, or lost too much at once, needs longer to show its rate.
+        if enough {
+            share = (1.2 * share).min(allowance.patience);
         }
     }
 }
@@ -190,7 +191,11 @@ fn fetch_one(
     let mut sample = Vec::new();
     let room = SAMPLE.saturating_sub(found(board).sample.len());
     let fetched = session.fetch(name, range, &mut |piece| {
-        board.bytes.fetch_add(piece.len() as u64, Ordering::AcqRel);
+        let bytes = board.bytes.fetch_add(piece.len() as u64, Ordering::AcqRel);
+        // Who reads off may be late; what was allowed is not exceeded for that.
+        if bytes > board.most_bytes() {
+            board.over.store(true, Ordering::Release);
+        }
         let wanted = room.saturating_sub(sample.len()).min(piece.len());
         sample.extend_from_slice(&piece[..wanted]);
         if board.over.load(Ordering::Acquire) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

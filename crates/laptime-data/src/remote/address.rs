@@ -163,6 +163,11 @@ impl Address {
         decoded(&self.path)
     }
 
+    /// The host and the path as files have it, to name a copy by.
+    pub(crate) fn plain_url(&self) -> String {
+        format!("{}://{}{}", self.scheme.name(), self.host, self.plain_path())
+    }
+
     /// Whether the query, which is not shown, belongs to it.
     pub(crate) fn has_query(&self) -> bool {
         self.query.is_some()

@@ -103,7 +103,7 @@ pub fn moving(copy: &Copy<'_>, tools: &[Tool]) -> Option<Move> {
     if copy.place.address().is_some_and(|address| address.has_query()) {
         return None;
     }
-    let target = target_of(&copy.place.url());
+    let target = target_of(&copy.place.address()?.plain_url());
     let installed = preference(copy).iter().filter(|tool| tools.contains(tool));
     let mut usable = installed.filter_map(|tool| Some((*tool, tool.words(copy, &target)?)));
     let (tool, words) = usable.next()?;
@@ -128,8 +128,8 @@ fn preference(copy: &Copy<'_>) -> &'static [Tool] {
 fn target_of(url: &str) -> String {
     let path = url.split_once("://").map_or(url, |(_, path)| path).trim_end_matches('/');
     let last = path.rsplit('/').next().unwrap_or_default();
-    let plain: String =
-        last.chars().filter(|letter| letter.is_alphanumeric() || "-_.".contains(*letter)).collect();
+    let plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    let plain: String = last.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect();
     let name = plain.trim_start_matches(['.', '-']);
     format!("./{}", if name.is_empty() { "data" } else { name })
 }
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(line("https://host/x?sig=abc", true, 1, &Tool::ALL), "none");
         assert!(!line("https://me:s3cret@host/x", true, 1, &Tool::ALL).contains("s3cret"));
         assert_eq!(target_of("https://host/"), "./host");
-        assert_eq!(target_of("https://host/..%2f..%2fetc"), "./2f..2fetc");
+        assert_eq!(target_of("https://host/..%2f..%2fetc"), "./_2f.._2fetc");
         assert_eq!(quoted("a b'c"), "'a b'\\''c'");
     }
 

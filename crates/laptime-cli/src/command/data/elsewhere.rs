@@ -46,8 +46,8 @@ pub(super) fn run(url: &str, args: &DataArgs, screen: &Screen) -> Result<Ending,
 
 /// A URL that is none: shown without what may be a password.
 pub(super) fn refused(url: &str, error: &SourceError) -> Failure {
-    let scheme = url.split("://").next().unwrap_or_default();
-    Failure::usage(format!("could not understand the URL {scheme}://…"))
+    let shown = url.split_once("://").map_or("of a place".to_owned(), |(scheme, _)| format!("{scheme}://…"));
+    Failure::usage(format!("could not understand the URL {shown}"))
         .caused_by(error)
         .hint("laptime data https://host/path; also http, ftp, sftp, s3, and what fsspec knows")
 }
