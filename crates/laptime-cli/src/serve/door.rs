@@ -9,11 +9,11 @@ use super::token::Token;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     /// In the address: a first visit.
-    InAddress,
+    Address,
     /// In the cookie of an earlier visit.
-    InCookie,
+    Cookie,
     /// In a header, as programs do.
-    InHeader,
+    Header,
 }
 
 /// What is checked, the same for every route.
@@ -56,18 +56,18 @@ impl Door {
             false => Err(Refusal::WrongToken),
         };
         if let Some(offered) = request.query.first("token") {
-            return checked(offered, Shown::InAddress);
+            return checked(offered, Shown::Address);
         }
         if let Some(offered) = request.authorization.as_deref().and_then(|line| line.strip_prefix("Bearer "))
         {
-            return checked(offered, Shown::InHeader);
+            return checked(offered, Shown::Header);
         }
         let mut cookies = request.cookie.iter().flat_map(|line| line.split(';'));
         let own = cookies.find_map(|cookie| {
             let (name, value) = cookie.trim().split_once('=')?;
             (name == self.cookie).then_some(value)
         });
-        own.map_or(Err(Refusal::NoToken), |offered| checked(offered, Shown::InCookie))
+        own.map_or(Err(Refusal::NoToken), |offered| checked(offered, Shown::Cookie))
     }
 
     /// The cookie that stands for the token from the first visit on: sent back to us alone, unseen by scripts.
@@ -91,12 +91,12 @@ mod tests {
         let door = Door::new(token.clone(), 5278);
         let secret = token.revealed();
         let host = "Host: localhost:5278";
-        assert_eq!(asked(&door, &format!("/?token={secret}"), host), Ok(Shown::InAddress));
+        assert_eq!(asked(&door, &format!("/?token={secret}"), host), Ok(Shown::Address));
         let cookie = format!("{host}\r\nCookie: other=1; laptime-5278={secret}");
-        assert_eq!(asked(&door, "/", &cookie), Ok(Shown::InCookie));
+        assert_eq!(asked(&door, "/", &cookie), Ok(Shown::Cookie));
         assert_eq!(asked(&door, "/?token=old", &cookie), Err(Refusal::WrongToken));
         let header = format!("{host}\r\nAuthorization: Bearer {secret}");
-        assert_eq!(asked(&door, "/", &header), Ok(Shown::InHeader));
+        assert_eq!(asked(&door, "/", &header), Ok(Shown::Header));
         let others = format!("{host}\r\nCookie: laptime-80={secret}; xlaptime-5278={secret}");
         assert_eq!(asked(&door, "/", &others), Err(Refusal::NoToken));
         assert!(door.set_cookie().ends_with("; Path=/; HttpOnly; SameSite=Strict"));
@@ -108,7 +108,7 @@ mod tests {
         let door = Door::new(token.clone(), 5278);
         let address = format!("/?token={}", token.revealed());
         for host in ["127.0.0.1:5278", "localhost:5278"] {
-            assert_eq!(asked(&door, &address, &format!("Host: {host}")), Ok(Shown::InAddress));
+            assert_eq!(asked(&door, &address, &format!("Host: {host}")), Ok(Shown::Address));
         }
         let others = [
             "",
@@ -146,7 +146,7 @@ mod tests {
             asked(&door, &format!("/?token={}", token.revealed()), &format!("Host: 127.0.0.1:5278\r\n{line}"))
         };
         for own in ["Origin: http://127.0.0.1:5278", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none"] {
-            assert_eq!(asked(own), Ok(Shown::InAddress), "{own}");
+            assert_eq!(asked(own), Ok(Shown::Address), "{own}");
         }
         let foreign = [
             "Origin: http://evil.com",

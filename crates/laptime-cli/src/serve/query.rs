@@ -46,7 +46,7 @@ pub(super) fn encoded(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                safe.push(char::from(byte))
+                safe.push(char::from(byte));
             }
             other => safe.push_str(&format!("%{other:02X}")),
         }

@@ -68,7 +68,7 @@ impl Site {
         };
         let Some(route) = Route::at(&request.path) else { return Refusal::NotFound.into() };
         // The token leaves the address bar: it is not to be in a screenshot, and the cookie has it from now on.
-        if shown == Shown::InAddress && route.is_page() {
+        if shown == Shown::Address && route.is_page() {
             let to = format!("{}{}", request.path, request.query.without("token"));
             return Response::elsewhere(to).with("Set-Cookie", self.door.set_cookie());
         }
