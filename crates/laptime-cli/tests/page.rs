@@ -116,7 +116,6 @@ fn browser() -> Result<PathBuf, &'static str> {
 /// Wide and on a phone, light and dark, by keyboard, and what axe-core finds. With LAPTIME_PICTURES a folder, pictures
 /// of all of it are put there for a person to look at.
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says why")]
 fn a_browser_shows_every_kind_of_run() {
     let chromium = match browser() {
         Ok(chromium) => chromium,
