@@ -18,7 +18,7 @@ from pathlib import Path
 
 NODES = Path(__file__).parents[2] / "python" / "tests" / "ray" / "nodes.py"
 SLEEP = "0.05"
-TURNS = 5
+TURNS = 3
 
 
 def sweep(folder: str, repeats: int, *on: str) -> tuple[float, float]:

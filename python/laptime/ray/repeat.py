@@ -19,6 +19,8 @@ import ray
 _measuring: subprocess.Popen[str] | None = None
 """Who measures, for as long as this worker of Ray has the environment that it was started with."""
 _environment: dict[str, str] = {}
+_runs = ""
+"""Where it makes its runs."""
 
 
 @ray.remote
@@ -27,13 +29,14 @@ def on_node(folder: str, request: dict[str, Any], sees_all: bool) -> tuple[dict[
 
     `sees_all`: no number of CPUs was asked for, so the command uses the machine as it would alone.
     """
-    runs = tempfile.mkdtemp(prefix="laptime-")
-    try:
-        answer = _ask(folder, _environment_of(sees_all), {**request, "runs": runs})
-        run = (answer.get("repeat") or {}).get("run")
-        return answer, _packed(os.path.join(runs, run)) if run else b""
-    finally:
-        shutil.rmtree(runs, ignore_errors=True)
+    answer = _ask(folder, _environment_of(sees_all), request)
+    name = (answer.get("repeat") or {}).get("run")
+    if not name:
+        return answer, b""
+    run = os.path.join(_runs, name)
+    packed = _packed(run)
+    shutil.rmtree(run, ignore_errors=True)
+    return answer, packed
 
 
 def at_home(
@@ -51,12 +54,13 @@ def _ask(folder: str, environment: dict[str, str], request: dict[str, Any]) -> d
     process = _measuring_process(folder, environment)
     assert process.stdin and process.stdout
     try:
-        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.write(json.dumps({**request, "runs": _runs}) + "\n")
         process.stdin.flush()
         line = process.stdout.readline()
     except BaseException:
         # Ended in the middle of a repeat: it ends its command.
         process.terminate()
+        _end(process)
         _measuring = None
         raise
     if not line.endswith("\n"):
@@ -67,18 +71,29 @@ def _ask(folder: str, environment: dict[str, str], request: dict[str, Any]) -> d
 
 def _measuring_process(folder: str, environment: dict[str, str]) -> subprocess.Popen[str]:
     """The process that measures; a new one where the task has other devices than the one before."""
-    global _measuring, _environment
+    global _measuring, _environment, _runs
     if _measuring is not None and _measuring.poll() is None and environment == _environment:
         return _measuring
     if _measuring is not None:
-        _measuring.terminate()
+        _end(_measuring)
         _measuring.wait()
-    words = [sys.executable, "-P", "-m", "laptime.ray.measuring", str(os.getpid())]
+    # Who measures removes it, since this worker may be ended without a word.
+    _runs = tempfile.mkdtemp(prefix="laptime-ray-")
+    words = [sys.executable, "-P", "-m", "laptime.ray.measuring", str(os.getpid()), _runs]
     _environment, pipe = environment, subprocess.PIPE
     _measuring = subprocess.Popen(
         words, cwd=folder, env=environment, text=True, stdin=pipe, stdout=pipe
     )
     return _measuring
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Gives it nothing more to do; then it ends."""
+    try:
+        if process.stdin is not None:
+            process.stdin.close()
+    except BrokenPipeError:
+        pass
 
 
 def _environment_of(sees_all: bool) -> dict[str, str]:
