@@ -27,6 +27,6 @@ pub(super) fn tiles(report: &Report) -> String {
     format!("<dl class=\"tiles\">\n{}</dl>\n", tiles.concat())
 }
 
-fn tile(label: &str, value: String) -> String {
-    format!("<div><dt><bdi>{}</bdi></dt><dd>{}</dd></div>\n", escaped(label), escaped(&value))
+fn tile(label: &str, value: impl AsRef<str>) -> String {
+    format!("<div><dt><bdi>{}</bdi></dt><dd>{}</dd></div>\n", escaped(label), escaped(value.as_ref()))
 }
