@@ -61,6 +61,7 @@ def _run(shell: Any, cell: str) -> Any:
     """Runs a cell; its error is kept and not shown, because it is raised again."""
     shown_by = ("showtraceback", "showsyntaxerror", "showindentationerror")
     own = {name: getattr(shell, name) for name in shown_by}
+    outer = shell.displayhook.exec_result
     for name in shown_by:
         setattr(shell, name, lambda *arguments, **options: None)
     try:
@@ -68,6 +69,8 @@ def _run(shell: Any, cell: str) -> Any:
     finally:
         for name, show in own.items():
             setattr(shell, name, show)
+        # What follows is the value of the cell around this one.
+        shell.displayhook.exec_result = outer
 
 
 def _imported_by(cell: str) -> set[str]:

@@ -123,7 +123,9 @@ Script = Callable[..., Outcome]
 def script(tmp_path: Path) -> Script:
     """Runs a script with laptime and says how it ended."""
 
-    def run(source: str, *, code: int | None = 0, **variables: str) -> Outcome:
+    def run(
+        source: str, *, code: int | None = 0, patience: float = 60, **variables: str
+    ) -> Outcome:
         path = tmp_path / "script.py"
         path.write_text(textwrap.dedent(source))
         (tmp_path / "truth.py").write_text(TRUTH)
@@ -137,7 +139,7 @@ def script(tmp_path: Path) -> Script:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=patience,
         )
         if code is not None:
             assert ended.returncode == code, ended.stderr

@@ -28,6 +28,11 @@ pub(super) fn tiles(report: &Report) -> String {
     format!("<dl class=\"tiles\">\n{}</dl>\n", tiles.concat())
 }
 
+<<<<<<< HEAD
 fn tile(label: &str, value: &str) -> String {
     format!("<div><dt><bdi>{}</bdi></dt><dd>{}</dd></div>\n", escaped(label), escaped(value))
+=======
+fn tile(label: &str, value: impl AsRef<str>) -> String {
+    format!("<div><dt><bdi>{}</bdi></dt><dd>{}</dd></div>\n", escaped(label), escaped(value.as_ref()))
+>>>>>>> wt-html
 }

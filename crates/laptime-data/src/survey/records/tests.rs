@@ -11,7 +11,7 @@ fn effort(exact: bool) -> Effort {
     Effort::of(&SurveyOptions { exact, patience, ..SurveyOptions::default() }, 1, true)
 }
 
-fn rows(file: &Vec<u8>, format: Format, exact: bool) -> Result<Contents, FileProblem> {
+fn rows(file: &[u8], format: Format, exact: bool) -> Result<Contents, FileProblem> {
     measure_records(file, format, effort(exact), &Watch::default()).map(|measured| measured.contents)
 }
 
