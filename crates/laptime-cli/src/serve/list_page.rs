@@ -54,6 +54,9 @@ impl List<'_> {
 
     fn runs(&self) -> String {
         let all = &self.listing.runs;
+        if !self.listing.looked_at {
+            return "<p class=\"status reading\">The folder is being read</p>\n".to_owned();
+        }
         if all.is_empty() {
             return "<p>No runs yet. Record one and it appears here:</p>\n\
                     <p><code>laptime run -- python train.py</code></p>\n\

@@ -23,6 +23,8 @@ const REST: Duration = Duration::from_secs(1);
 const REST_AFTER_LOOK: u32 = 10;
 /// How long a page waits for the runs that are not read yet: then it shows those that are.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// How long it waits for the names of the runs: without them there is nothing to show.
+const PATIENCE_FOR_NAMES: Duration = Duration::from_secs(10);
 /// Threads that read at a time.
 const READERS: usize = 4;
 
@@ -34,6 +36,8 @@ pub(super) struct Shelf {
 /// What the list shows at a moment.
 #[derive(Clone, Default)]
 pub(super) struct Listing {
+    /// Whether the folder was looked at; else nothing is known of it yet.
+    pub(super) looked_at: bool,
     /// Newest first.
     pub(super) runs: Vec<Arc<Shelved>>,
     /// Folders that look like runs and cannot be read as ones.
@@ -64,10 +68,7 @@ impl Shelf {
         // Those who start a server look at it next.
         shared.lock().asked = true;
         let reading = Arc::clone(&shared);
-        let body = move || {
-            give_way();
-            read_while_asked(&reading);
-        };
+        let body = move || read_while_asked(&reading);
         // Without a thread to read them, runs are listed by name.
         let _ = thread::Builder::new().name("laptime-shelf".into()).spawn(body);
         Self { shared }
@@ -75,14 +76,15 @@ impl Shelf {
 
     /// The folder's runs; those that were not read in time are listed by name.
     pub(super) fn listing(&self) -> Listing {
-        let until = Instant::now() + PATIENCE;
+        let began = Instant::now();
         let mut state = self.shared.lock();
         state.asked = true;
         self.shared.changed.notify_all();
-        let is_old = |state: &State| state.looked.is_none_or(|looked| looked.elapsed() > 3 * REST);
-        while is_old(&state) {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+        loop {
+            let is_new = state.looked.is_some_and(|looked| looked.elapsed() <= 3 * REST);
+            let patience = if state.listing.looked_at { PATIENCE } else { PATIENCE_FOR_NAMES };
+            let left = patience.saturating_sub(began.elapsed());
+            if is_new || left.is_zero() {
                 break;
             }
             state = self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -178,7 +180,8 @@ fn look(shared: &Shared, known: &mut HashMap<String, Known>) {
     *known = kept;
     let listed: HashSet<&str> = runs.iter().map(|run| run.row.id.as_str()).collect();
     let unreadable = unreadable(&shared.catalogue, &listed);
-    shared.lock().listing = Listing { runs, unreadable, trouble };
+    shared.lock().listing = Listing { looked_at: true, runs, unreadable, trouble };
+    shared.changed.notify_all();
     for (id, one) in read_all(shared, &stale) {
         known.insert(id, one);
     }
@@ -214,10 +217,8 @@ fn read_all(shared: &Shared, stale: &[Stale]) -> Vec<(String, Known)> {
             give_way();
             read_some()
         };
-        let readers: Vec<_> = (1..threads).map(|_| scope.spawn(reader)).collect();
-        let own = read_some();
-        let others = readers.into_iter().filter_map(|reader| reader.join().ok()).flatten();
-        own.into_iter().chain(others).collect()
+        let readers: Vec<_> = (0..threads).map(|_| scope.spawn(reader)).collect();
+        readers.into_iter().filter_map(|reader| reader.join().ok()).flatten().collect()
     })
 }
 
