@@ -29,14 +29,7 @@ def on_node(folder: str, request: dict[str, Any], sees_all: bool) -> tuple[dict[
 
     `sees_all`: no number of CPUs was asked for, so the command uses the machine as it would alone.
     """
-    answer = _ask(folder, _environment_of(sees_all), request)
-    name = (answer.get("repeat") or {}).get("run")
-    if not name:
-        return answer, b""
-    run = os.path.join(_runs, name)
-    packed = _packed(run)
-    shutil.rmtree(run, ignore_errors=True)
-    return answer, packed
+    return _measured(folder, _environment_of(sees_all), request)
 
 
 def at_home(
@@ -47,6 +40,20 @@ def at_home(
         os.makedirs(request["into"], mode=0o700, exist_ok=True)
         _unpack(run, request["into"], answer["repeat"]["run"])
     return answer, b""
+
+
+def _measured(
+    folder: str, environment: dict[str, str], request: dict[str, Any]
+) -> tuple[dict[str, Any], bytes]:
+    """What the task gives; Ray sends the task itself by value, so it must not look at what changes here."""
+    answer = _ask(folder, environment, request)
+    name = (answer.get("repeat") or {}).get("run")
+    if not name:
+        return answer, b""
+    run = os.path.join(_runs, name)
+    packed = _packed(run)
+    shutil.rmtree(run, ignore_errors=True)
+    return answer, packed
 
 
 def _ask(folder: str, environment: dict[str, str], request: dict[str, Any]) -> dict[str, Any]:
