@@ -71,7 +71,7 @@ pub(super) fn measure(kind: &Kind, group: Group, looking: Looking<'_>, troubles:
             images(plain, &pictures, options)
         }
         format if format.is_text() && kind.compression.is_none() => {
-            text(plain, TextFiles::new(format, files), whole, looking, troubles)
+            text(plain, &TextFiles::new(format, files), whole, looking, troubles)
         }
         _ => {
             let all = Whole { kind, files: group.files, bytes: group.bytes };
@@ -107,12 +107,12 @@ fn declared(part: Part, together: &Together, options: &SurveyOptions) -> Part {
     }
 }
 
-fn text(part: Part, files: TextFiles, whole: bool, looking: Looking<'_>, troubles: &mut Troubles) -> Part {
+fn text(part: Part, files: &TextFiles, whole: bool, looking: Looking<'_>, troubles: &mut Troubles) -> Part {
     let looked_into = files.found();
     // Where there were too many files to keep, the rest is like those that were.
     let factor = if whole || files.bytes() == 0 { 1.0 } else { part.bytes as f64 / files.bytes() as f64 };
     let before = troubles.count;
-    let found = count_rows(&files, looking, troubles);
+    let found = count_rows(files, looking, troubles);
     let broken = troubles.count - before;
     let rows = found.rows.map(|rows| Amount { exact: rows.exact && whole, ..rows.times(factor) });
     let device = found.numbers_a_row.zip(rows).map(|(numbers, rows)| rows.times(numbers));

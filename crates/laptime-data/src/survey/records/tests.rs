@@ -11,8 +11,9 @@ fn effort(exact: bool) -> Effort {
     Effort::of(&SurveyOptions { exact, patience, ..SurveyOptions::default() }, 1, true)
 }
 
-fn rows(file: &Vec<u8>, format: Format, exact: bool) -> Result<Contents, FileProblem> {
-    measure_records(file, format, effort(exact), &Watch::default()).map(|measured| measured.contents)
+fn rows(file: &[u8], format: Format, exact: bool) -> Result<Contents, FileProblem> {
+    measure_records(&file.to_vec(), format, effort(exact), &Watch::default())
+        .map(|measured| measured.contents)
 }
 
 /// A member as GNU tar and Python write it.
@@ -102,7 +103,7 @@ fn an_archive_without_its_end_gives_the_samples_before() {
     assert!(matches!(rows(&b"no archive".repeat(99), Format::Tar, false), Err(FileProblem::NotThat(_))));
     assert!(matches!(rows(&b"no records".repeat(99), Format::TfRecord, false), Err(FileProblem::NotThat(_))));
     assert!(matches!(
-        rows(&b"\x1f\x8b\x08 and so on".to_vec(), Format::TfRecord, false),
+        rows(b"\x1f\x8b\x08 and so on", Format::TfRecord, false),
         Err(FileProblem::NotUnderstood(_))
     ));
 }
