@@ -19,7 +19,12 @@ from typing import Any
 TRIALS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 DELAY_MS = float(sys.argv[2]) if len(sys.argv) > 2 else 50.0
 WAYS = sys.argv[3:] or ["ddp", "fsdp", "hand"]
-STAGES = {"backward": "backward", "forward": "forward", "data": "data_wait", "optimizer": "optimizer"}
+STAGES = {
+    "backward": "backward",
+    "forward": "forward",
+    "data": "data_wait",
+    "optimizer": "optimizer",
+}
 PLACES = [*STAGES, "balanced", "rotating"]
 RANKS = 4
 BARS = dict.fromkeys(STAGES, TRIALS) | {"balanced": TRIALS - TRIALS // 20, "rotating": TRIALS}
@@ -28,7 +33,14 @@ BARS = dict.fromkeys(STAGES, TRIALS) | {"balanced": TRIALS - TRIALS // 20, "rota
 def launch(way: str, place: str, folder: Path, seed: int) -> tuple[list[int], dict[str, Any]]:
     """The rank drawn in each trial, and the report of the run."""
     worker = str(Path(__file__).with_name("planted_worker.py"))
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        str(RANKS),
+    ]
     script = [worker, way, place, str(TRIALS), str(DELAY_MS), str(seed)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LAPTIME_")}
     environment = kept | {"LAPTIME_DIR": str(folder), "OMP_NUM_THREADS": "1"}
@@ -67,13 +79,16 @@ def judged(place: str, truth: list[int], found: list[dict[str, Any] | None]) -> 
         return named, sum(bool(one) and one["pattern"] == "rotating" for one in found)
     right = zip(chronic, truth, strict=True)
     return named, sum(
-        bool(one) and one["ranks"] == [rank] and one["stage"] == STAGES[place] for one, rank in right
+        bool(one) and one["ranks"] == [rank] and one["stage"] == STAGES[place]
+        for one, rank in right
     )
 
 
 def main() -> None:
     print(f"{RANKS} ranks on gloo, {TRIALS} fits of 40 steps a launch, {DELAY_MS:.0f} ms late")
-    print(f"{'exchange':9} {'late in':10} {'fits':>5} {'named':>6} {'right':>6} {'bar':>5} {'step':>8} {'launch':>7}")
+    print(
+        f"{'exchange':9} {'late in':10} {'fits':>5} {'named':>6} {'right':>6} {'bar':>5} {'step':>8} {'launch':>7}"
+    )
     missed = False
     for way in WAYS:
         for seed, place in enumerate(PLACES):

@@ -38,11 +38,11 @@ class Rows(Dataset):
 
 class SlowBackward(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, tensor: torch.Tensor) -> torch.Tensor:  # noqa: ANN001
+    def forward(ctx, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.clone()
 
     @staticmethod
-    def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:  # noqa: ANN001
+    def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:
         time.sleep(late["backward"])
         return gradient
 
@@ -58,7 +58,7 @@ class Net(nn.Module):
 
 
 class Sgd(torch.optim.SGD):
-    def step(self, closure=None):  # noqa: ANN001, ANN201
+    def step(self, closure=None):
         time.sleep(late["optimizer"])
         return super().step(closure)
 

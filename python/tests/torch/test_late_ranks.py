@@ -33,7 +33,11 @@ def late_in_each_fit(document: dict[str, Any]) -> list[tuple[str, list[int], str
 
 @pytest.mark.parametrize(
     ("way", "place", "stage"),
-    [("ddp", "backward", "backward"), ("fsdp", "forward", "forward"), ("hand", "optimizer", "optimizer")],
+    [
+        ("ddp", "backward", "backward"),
+        ("fsdp", "forward", "forward"),
+        ("hand", "optimizer", "optimizer"),
+    ],
 )
 def test_whoever_is_late_in_a_fit_is_named_with_the_stage(
     tmp_path: Path, way: str, place: str, stage: str
@@ -59,7 +63,9 @@ def machines() -> Iterator[tuple[str, str]]:
     """Two network namespaces with a cable between them: machines that share nothing but what is sent."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("needs root and the ip command to make network namespaces")
-    made = subprocess.run(["ip", "netns", "add", NAMES[0]], capture_output=True, text=True, check=False)
+    made = subprocess.run(
+        ["ip", "netns", "add", NAMES[0]], capture_output=True, text=True, check=False
+    )
     if made.returncode != 0:
         pytest.skip(f"network namespaces cannot be made here: {made.stderr.strip()}")
     try:
@@ -116,7 +122,15 @@ def test_two_machines_with_folders_of_their_own_are_one_run(
     assert [rank["rank"] for rank in document["ranks"]] == [0, 1, 2, 3]
     assert [rank["host"] for rank in document["ranks"]] == ["node0", "node0", "node1", "node1"]
     found = document["communication"]["straggler"]
-    assert (found["ranks"], found["stage"], found["host"]) == ([late], "backward", f"node{late // 2}")
-    alone = subprocess.run([*watched.LAPTIME, "report", folders[1], "--json"], capture_output=True, check=True)
-    missing = [one for one in json.loads(alone.stdout)["warnings"] if one["kind"] == "ranks_missing"]
+    assert (found["ranks"], found["stage"], found["host"]) == (
+        [late],
+        "backward",
+        f"node{late // 2}",
+    )
+    alone = subprocess.run(
+        [*watched.LAPTIME, "report", folders[1], "--json"], capture_output=True, check=True
+    )
+    missing = [
+        one for one in json.loads(alone.stdout)["warnings"] if one["kind"] == "ranks_missing"
+    ]
     assert [one["ranks"] for one in missing] == [[0, 1]]
