@@ -53,7 +53,7 @@ pub(super) fn of_bounds(bounds: &[Bounds]) -> Option<ClockDistance> {
     let (low, high) = with(drift);
     // Bounds that still cross fit no two clocks: some end was seen late, and nothing can be told.
     let is_told = low <= high && drift.abs() <= MOST_DRIFT;
-    is_told.then(|| ClockDistance { seconds: 0.5 * (low + high), bound_s: 0.5 * (high - low), drift })
+    is_told.then_some(ClockDistance { seconds: 0.5 * (low + high), bound_s: 0.5 * (high - low), drift })
 }
 
 /// How much faster the distance grows, seconds a second: from the first third of the meetings to the last.
