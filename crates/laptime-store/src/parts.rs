@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(parts.iter().map(|part| &part.path).collect::<Vec<_>>(), [&first, &second]);
         let named = parts_of_run(&[first.clone(), b.clone()]).unwrap();
         assert_eq!(named[1].path, second);
-        let alone = parts_of_run(&[b.clone()]).unwrap();
+        let alone = parts_of_run(std::slice::from_ref(&b)).unwrap();
         assert_eq!((alone.len(), &alone[0].path), (1, &second));
         record(&b, Some("y"), 5);
         let other = parts_of_run(&[record(&a, Some("z"), 6), b.clone()]);
