@@ -9,6 +9,8 @@ use crate::statistics::{mean, median};
 
 /// Fewer meetings than this say nothing of how fast a clock runs away.
 const FEWEST: usize = 12;
+/// No clock of a computer runs away faster from another's, seconds a second.
+const MOST_DRIFT: f64 = 5e-4;
 
 /// What one meeting says of two clocks: when it was, and between what their distance lies, seconds.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +51,9 @@ pub(super) fn of_bounds(bounds: &[Bounds]) -> Option<ClockDistance> {
     let fits = with(0.0).0 <= with(0.0).1;
     let drift = if fits { 0.0 } else { drift(bounds)? };
     let (low, high) = with(drift);
-    // Where the drift is not quite right the bounds cross; they are then apart by what it is wrong.
-    Some(ClockDistance { seconds: 0.5 * (low + high), bound_s: 0.5 * (high - low).abs(), drift })
+    // Bounds that still cross fit no two clocks: some end was seen late, and nothing can be told.
+    let is_told = low <= high && drift.abs() <= MOST_DRIFT;
+    is_told.then_some(ClockDistance { seconds: 0.5 * (low + high), bound_s: 0.5 * (high - low), drift })
 }
 
 /// How much faster the distance grows, seconds a second: from the first third of the meetings to the last.
@@ -71,6 +74,7 @@ mod tests {
 
     #[test]
     fn offsets_and_drifts_of_clocks_are_found_within_the_stated_bound() {
+        let mut told = 0;
         for trial in 0..100 {
             let mut chance = Chance::new(trial);
             let (offset, drift) = (20.0 * chance.uniform() - 10.0, 1e-4 * (chance.uniform() - 0.5));
@@ -86,11 +90,13 @@ mod tests {
                     Bounds { at, low, high: truth + came.min(last) + late_first }
                 })
                 .collect();
-            let found = of_bounds(&bounds).unwrap();
+            let Some(found) = of_bounds(&bounds) else { continue };
+            told += 1;
             assert!((found.seconds - offset).abs() <= found.bound_s + 5e-4, "{found:?}, not {offset}");
             assert!((found.drift - drift).abs() < 1e-4, "{found:?}, not {drift}");
             assert!(found.bound_s < 2e-3);
         }
+        assert!(told >= 50, "{told} of 100");
         assert_eq!(of_bounds(&[]), None);
     }
 }
