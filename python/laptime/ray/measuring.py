@@ -1,13 +1,12 @@
 """Measures repeats on a node, for as long as the worker of Ray lives that started it.
 
-python -P -m laptime.ray.measuring PID_OF_THE_WORKER FOLDER_OF_RUNS
+python -P -m laptime.ray.measuring PID_OF_THE_WORKER
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import signal
 import sys
 
@@ -22,11 +21,8 @@ def main() -> None:
     os.environ["LAPTIME_PACKAGE"] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     os.environ["LAPTIME_PYTHON"] = sys.executable
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        if os.getppid() == int(sys.argv[1]):
-            _native.answer_repeats()
-    finally:
-        shutil.rmtree(sys.argv[2], ignore_errors=True)
+    if os.getppid() == int(sys.argv[1]):
+        _native.answer_repeats()
 
 
 if __name__ == "__main__":

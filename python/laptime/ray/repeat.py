@@ -19,8 +19,6 @@ import ray
 _measuring: subprocess.Popen[str] | None = None
 """Who measures, for as long as this worker of Ray has the environment that it was started with."""
 _environment: dict[str, str] = {}
-_runs = ""
-"""Where it makes its runs."""
 
 
 @ray.remote
@@ -46,14 +44,13 @@ def _measured(
     folder: str, environment: dict[str, str], request: dict[str, Any]
 ) -> tuple[dict[str, Any], bytes]:
     """What the task gives; Ray sends the task itself by value, so it must not look at what changes here."""
-    answer = _ask(folder, environment, request)
-    name = (answer.get("repeat") or {}).get("run")
-    if not name:
-        return answer, b""
-    run = os.path.join(_runs, name)
-    packed = _packed(run)
-    shutil.rmtree(run, ignore_errors=True)
-    return answer, packed
+    runs = tempfile.mkdtemp(prefix="laptime-ray-")
+    try:
+        answer = _ask(folder, environment, {**request, "runs": runs})
+        run = (answer.get("repeat") or {}).get("run")
+        return answer, _packed(os.path.join(runs, run)) if run else b""
+    finally:
+        shutil.rmtree(runs, ignore_errors=True)
 
 
 def _ask(folder: str, environment: dict[str, str], request: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +58,7 @@ def _ask(folder: str, environment: dict[str, str], request: dict[str, Any]) -> d
     process = _measuring_process(folder, environment)
     assert process.stdin and process.stdout
     try:
-        process.stdin.write(json.dumps({**request, "runs": _runs}) + "\n")
+        process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()
         line = process.stdout.readline()
     except BaseException:
@@ -78,15 +75,13 @@ def _ask(folder: str, environment: dict[str, str], request: dict[str, Any]) -> d
 
 def _measuring_process(folder: str, environment: dict[str, str]) -> subprocess.Popen[str]:
     """The process that measures; a new one where the task has other devices than the one before."""
-    global _measuring, _environment, _runs
+    global _measuring, _environment
     if _measuring is not None and _measuring.poll() is None and environment == _environment:
         return _measuring
     if _measuring is not None:
         _end(_measuring)
         _measuring.wait()
-    # Who measures removes it, since this worker may be ended without a word.
-    _runs = tempfile.mkdtemp(prefix="laptime-ray-")
-    words = [sys.executable, "-P", "-m", "laptime.ray.measuring", str(os.getpid()), _runs]
+    words = [sys.executable, "-P", "-m", "laptime.ray.measuring", str(os.getpid())]
     _environment, pipe = environment, subprocess.PIPE
     _measuring = subprocess.Popen(
         words, cwd=folder, env=environment, text=True, stdin=pipe, stdout=pipe
