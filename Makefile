@@ -126,6 +126,7 @@ bench: $(PYTHON_STAMP)
 	$(VENV)/bin/python benches/python/live_page.py
 	$(VENV)/bin/python benches/python/forks.py 10000
 	$(VENV)/bin/python benches/python/ray_sweep.py
+	$(VENV)/bin/python benches/python/run_list.py
 
 # Recorded trainings of other Rust libraries. They are packages of their own and no part of `make test`: Burn takes
 # minutes to build.
