@@ -2,16 +2,29 @@
 
 use std::sync::{Arc, OnceLock};
 
+use rustls::client::Resumption;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use crate::source::SourceError;
 
+/// A memory of sessions of its own: servers of FTP ask that connections for data continue the session of the one
+/// that they belong to.
+pub(super) fn apart() -> Result<Arc<ClientConfig>, SourceError> {
+    let mut own = (*config().map_err(SourceError::Untrusted)?).clone();
+    own.resumption = Resumption::in_memory_sessions(32);
+    Ok(Arc::new(own))
+}
+
+/// What all other connections have in common.
+pub(super) fn shared() -> Result<Arc<ClientConfig>, SourceError> {
+    config().map_err(SourceError::Untrusted)
+}
+
 /// A connection's half of the encryption with a machine; its certificate must be of that name.
-pub(super) fn client(host: &str) -> Result<ClientConnection, SourceError> {
+pub(super) fn client(host: &str, config: Arc<ClientConfig>) -> Result<ClientConnection, SourceError> {
     let untrusted = SourceError::Untrusted;
-    let config = config().map_err(untrusted)?;
     let name = ServerName::try_from(host.to_owned()).map_err(|error| untrusted(error.to_string()))?;
     ClientConnection::new(config, name).map_err(|error| untrusted(error.to_string()))
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustls::{ClientConnection, StreamOwned};
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::source::SourceError;
 
@@ -56,8 +57,13 @@ impl Wire {
 
     /// The same connection, encrypted from here on.
     pub(super) fn encrypted(self) -> Result<Self, SourceError> {
+        self.encrypted_with(tls::shared()?)
+    }
+
+    /// The same with a memory of sessions that few others have.
+    pub(super) fn encrypted_with(self, config: Arc<ClientConfig>) -> Result<Self, SourceError> {
         let Channel::Plain(mut stream) = self.channel else { return Ok(self) };
-        let mut client = tls::client(&self.host)?;
+        let mut client = tls::client(&self.host, config)?;
         let started = Instant::now();
         let deadline = started + self.limits.connect;
         while client.is_handshaking() {

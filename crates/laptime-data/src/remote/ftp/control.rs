@@ -2,13 +2,17 @@
 
 use std::io::{BufReader, Write};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
+
+use rustls::ClientConfig;
 
 use crate::remote::address::{Address, Scheme};
 use crate::remote::dial::Reach;
 use crate::remote::limits::Limits;
 use crate::remote::line::read_line;
 use crate::remote::netrc::Login;
+use crate::remote::tls;
 use crate::remote::wire::Wire;
 use crate::source::SourceError;
 
@@ -22,8 +26,8 @@ pub(super) struct Control {
     wire: BufReader<Wire>,
     host: String,
     limits: Limits,
-    /// Whether data connections are encrypted too.
-    private: bool,
+    /// The sessions that data connections continue; `None` where nothing is encrypted.
+    private: Option<Arc<ClientConfig>>,
 }
 
 /// A reply: its code and its last line.
@@ -36,8 +40,11 @@ impl Control {
     /// Connects and waits for the greeting.
     pub(super) fn open(address: &Address, limits: &Limits) -> Result<Self, SourceError> {
         let wire = Wire::open(&address.host, address.port, Reach::Anywhere, limits)?;
-        let private = address.scheme == Scheme::Ftps;
-        let wire = if private { wire.encrypted()? } else { wire };
+        let private = if address.scheme == Scheme::Ftps { Some(tls::apart()?) } else { None };
+        let wire = match &private {
+            Some(sessions) => wire.encrypted_with(Arc::clone(sessions))?,
+            None => wire,
+        };
         let mut control = Self { wire: buffered(wire), host: address.host.clone(), limits: *limits, private };
         control.wire.get_mut().allow(limits.connect);
         control.reply()?;
@@ -49,8 +56,9 @@ impl Control {
         let refused = |error| SourceError::Untrusted(format!("it does not encrypt: {error}"));
         self.ask("AUTH TLS").map_err(refused)?;
         // Bytes that came before would not be encrypted, and are nobody's.
-        let wire = self.wire.into_inner().encrypted()?;
-        Ok(Self { wire: buffered(wire), private: true, ..self })
+        let sessions = tls::apart()?;
+        let wire = self.wire.into_inner().encrypted_with(Arc::clone(&sessions))?;
+        Ok(Self { wire: buffered(wire), private: Some(sessions), ..self })
     }
 
     pub(super) fn connect(&self) -> Duration {
@@ -66,7 +74,7 @@ impl Control {
         if self.ask(&format!("USER {}", login.user))?.code == 331 {
             self.ask(&format!("PASS {}", login.password))?;
         }
-        if self.private {
+        if self.private.is_some() {
             self.ask("PBSZ 0")?;
             self.ask("PROT P")?;
         }
@@ -110,7 +118,10 @@ impl Control {
             let reply = self.ask(command)?;
             told = promised(&reply.text);
         }
-        let data = if self.private { data.encrypted()? } else { data };
+        let data = match &self.private {
+            Some(sessions) => data.encrypted_with(Arc::clone(sessions))?,
+            None => data,
+        };
         Ok((buffered(data), told))
     }
 
