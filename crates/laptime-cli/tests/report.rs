@@ -137,12 +137,15 @@ fn what_a_run_measured_is_drawn_over_time() {
     };
     let (said, place) = draw("demo", "");
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.starts_with("demo") && said.err.starts_with("2 charts in "), "{}", said.err);
+    assert!(said.out.starts_with("demo") && said.err.starts_with("5 charts in "), "{}", said.err);
     let chart = |file: &str| std::fs::read_to_string(place.join(file)).unwrap();
     for part in ["<svg", "demo: accuracy over time", "validation accuracy"] {
         assert!(chart("accuracy-over-time.svg").contains(part), "no {part}");
     }
     assert!(chart("loss-over-time.svg").contains("demo: loss over time"));
+    for file in ["laps.svg", "step.svg", "ledger.svg"] {
+        assert!(chart(file).contains("<svg"), "{file}");
+    }
     // Of several fits each has a line and a name.
     let (said, place) = draw("sizes", "--json");
     assert_eq!(json(&said)["schema"], "laptime.report/1");
@@ -152,13 +155,17 @@ fn what_a_run_measured_is_drawn_over_time() {
 }
 
 #[test]
-fn a_run_without_anything_to_draw_says_what_to_write() {
+fn a_run_without_laps_has_its_ledger_drawn_and_no_picture_of_laps() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(run(folder.path(), "run --name quick -- true").code, Some(0));
     let said = run(folder.path(), "report --svg charts");
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
-    assert!(said.err.contains("laptime.measured("), "{}", said.err);
-    assert!(!folder.path().join("charts").exists());
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.err.starts_with("1 chart in charts"), "{}", said.err);
+    assert!(folder.path().join("charts/ledger.svg").exists());
+    let said = run(folder.path(), "report --svg laps.svg");
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.contains("no lap of it began"), "{}", said.err);
+    assert!(!folder.path().join("laps.svg").exists());
 }
 
 #[test]

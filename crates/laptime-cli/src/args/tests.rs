@@ -118,7 +118,6 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
         "laptime trian mlp",
         "laptime runs remove",
         "laptime runs remove mlp --all",
-        "laptime report a b",
         "laptime compare --stage forward",
         "laptime serve --port 70000",
         "laptime --color sometimes demo",
@@ -189,9 +188,6 @@ fn what_is_typed_wrong_is_refused_with_a_reason_and_the_next_thing_to_type() {
         error: could not understand `laptime runs remove mlp --all`
           because: RUN cannot be used with --all
           hint: laptime runs remove --help
-        error: could not understand `laptime report a b`
-          because: unknown option or argument `b`
-          hint: laptime report --help
         error: could not understand `laptime compare --stage forward`
           because: --base is missing
           hint: laptime compare --help
