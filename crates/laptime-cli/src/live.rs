@@ -11,8 +11,8 @@ use laptime_analyse::Report;
 use laptime_launch::give_way;
 
 use crate::export::tensorboard::Board;
+use crate::live_page::{self, Page, Title};
 use crate::outlook::Outlook;
-use crate::page::{self, Page, Title};
 use crate::screen::{self, Screen};
 use crate::study::Study;
 use crate::text::{Style, progress_line};
@@ -116,7 +116,7 @@ impl Views {
         match (&self.line, &self.board) {
             (Some(_), _) => REDRAW_INTERVAL,
             (None, Some(_)) => BOARD_INTERVAL,
-            (None, None) if self.on_terminal() => page::INTERVAL,
+            (None, None) if self.on_terminal() => live_page::INTERVAL,
             (None, None) => Outlook::interval(elapsed),
         }
     }
@@ -156,7 +156,7 @@ impl Live {
 
 fn follow(mut study: Study, views: &Mutex<Views>, over: &AtomicBool) {
     let followed = Instant::now();
-    let mut rest = if lock(views).on_terminal() { page::REST } else { REST };
+    let mut rest = if lock(views).on_terminal() { live_page::REST } else { REST };
     if lock(views).is_outlook_only() {
         rest = REST_GIVING_WAY;
         // Nobody waits for it, and there is nothing to see yet.

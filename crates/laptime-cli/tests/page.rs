@@ -119,7 +119,9 @@ fn browser() -> Result<PathBuf, &'static str> {
 fn a_browser_shows_every_kind_of_run() {
     let chromium = match browser() {
         Ok(chromium) => chromium,
-        Err(why) => return eprintln!("skipped: {why}; `make browser` installs them where it can"),
+        Err(why) => {
+            return eprintln!("skipped: {why}; `make programs page-tools` installs them where it can");
+        }
     };
     let folder = tempfile::tempdir().unwrap();
     let pages: Vec<PathBuf> =

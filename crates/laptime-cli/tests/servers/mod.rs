@@ -32,7 +32,7 @@ fn installed(program: &str) -> Option<PathBuf> {
     let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
     let found = folders.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.exists());
     if found.is_none() {
-        eprintln!("skipped: there is no {program} here; `make servers` installs it");
+        eprintln!("skipped: there is no {program} here; `make programs` installs it");
     }
     found
 }

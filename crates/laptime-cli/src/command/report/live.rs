@@ -14,7 +14,7 @@ use super::{not_shown, show_report};
 use crate::Ending;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use crate::page::{INTERVAL, Page, REST, Wanted};
+use crate::live_page::{INTERVAL, Page, REST, Wanted};
 use crate::screen::Screen;
 use crate::study::Study;
 

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::page::{Page, Title};
+use crate::live_page::{Page, Title};
 use crate::screen::Screen;
 
 /// What is shown on the terminal.

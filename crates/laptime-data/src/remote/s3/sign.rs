@@ -1,4 +1,4 @@
-//! Signatures of version 4: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+//! Signatures of version 4: <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html>
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
