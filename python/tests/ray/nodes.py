@@ -20,6 +20,9 @@ def raylet(node):
 def main():
     # Short, since the names of sockets in it may not be long.
     folder = tempfile.mkdtemp(prefix="lt-", dir="/tmp")
+    # Ray writes the cluster's address into a folder of its own, which only `ray start` makes.
+    os.environ["RAY_TMPDIR"] = folder
+    os.mkdir(os.path.join(folder, "ray"))
     head = {**NODE, "include_dashboard": False, "temp_dir": folder}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     nodes = {}
