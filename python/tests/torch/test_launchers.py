@@ -98,7 +98,8 @@ def test_ranks_that_a_script_starts_itself_are_ranks(tmp_path: Path) -> None:
 
 def test_ranks_that_are_started_again_say_so(tmp_path: Path) -> None:
     torchrun = [*TORCHRUN, "--nproc-per-node", "2", "--max-restarts", "1", "--standalone"]
-    code, out, err = watched.run([*LAPTIME_RUN, "--", *torchrun, "launched.py", "fail"], tmp_path)
+    words = [*LAPTIME_RUN, "--", *torchrun, "launched.py", "fail"]
+    code, out, err = watched.run(words, tmp_path, TMPDIR=str(tmp_path))
     assert code == 0 and len(out.splitlines()) == 2, err
     (run,) = [path for path in (tmp_path / "runs").glob("2*") if path.is_dir()]
     logs = [exchanged(log) for log in sorted(run.glob("rank-*.000001.ltlog"))]

@@ -7,6 +7,7 @@ The script starts its ranks itself; or rank 1 fails in step 3, unless it was sta
 
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -22,10 +23,19 @@ def place(mine: str, of_mpi: str) -> int:
     return int(os.environ.get(mine) or os.environ[of_mpi])
 
 
+def meeting(folder: str | None) -> str | None:
+    """Where ranks find each other. Those that torchrun starts again may read the addresses of the ranks before them,
+    bare as well as hooked, unless each start has a place of its own."""
+    if folder != "fail":
+        return None
+    start = f"{os.environ['TORCHELASTIC_RUN_ID']}-{os.environ['TORCHELASTIC_RESTART_COUNT']}"
+    return f"file://{tempfile.gettempdir()}/ranks-{start}"
+
+
 def train(rank: int, ranks: int, folder: str | None = None) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(17)
-    dist.init_process_group("gloo", rank=rank, world_size=ranks)
+    dist.init_process_group("gloo", meeting(folder), rank=rank, world_size=ranks)
     loader = DataLoader(TensorDataset(torch.randn(40, 8)), batch_size=4)
     model = DistributedDataParallel(nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -42,10 +52,11 @@ def train(rank: int, ranks: int, folder: str | None = None) -> None:
         optimizer.step()
     print(rank, loss.item().hex(), flush=True)
     dist.barrier()
-    dist.destroy_process_group()
     # Right after its last collective torch aborts in one exit of five, hooked or not (`terminate called without an
-    # active exception`); 36 of 36 ended well after a pause.
-    time.sleep(0.3)
+    # active exception`); 36 of 36 ended well after a pause. And a rank that leaves its group at once may close
+    # connections that another still reads the barrier's end from.
+    time.sleep(0.5)
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
