@@ -190,7 +190,7 @@ def collected(phase: str, info: dict[str, int], /) -> None:
     """The garbage collector starts or stops, as `gc.callbacks` says."""
 
 def collectives_not_seen(because: str) -> None:
-    """Says that collectives which the script does not issue itself are not seen, and why."""
+    """Says that not all exchange between ranks or devices is seen, and why."""
 
 def count(counter: str, amount: int) -> None:
     """Counts an amount of `file_read_bytes`, `batch_bytes`, `host_to_device_bytes` or `between_ranks_bytes`."""
@@ -415,8 +415,14 @@ def request_batch() -> None:
 def results_arrived() -> None:
     """What the last update computed is there: the script has waited for it."""
 
+def run_card(folder: str) -> None:
+    """What a notebook shows of the run in a folder: its verdict, its laps and its ledger, as HTML."""
+
 def run_folder() -> str | None:
     """The folder of the run that is being recorded."""
+
+def run_page(folder: str) -> None:
+    """The page of the run in a folder, with everything in it."""
 
 def run_to_join() -> str | None:
     """The folder of the run that the next record joins: in a forked child its parent's."""
@@ -428,12 +434,6 @@ def settings(
     disabled: bool | None,
 ) -> tuple[str | None, str | None, bool, bool]:
     """Directory, name, quiet and disabled, given these."""
-
-def run_card(folder: str | os.PathLike[str]) -> str:
-    """What a notebook shows of the run in a folder: its verdict, its laps and its ledger, as HTML."""
-
-def run_page(folder: str | os.PathLike[str]) -> str:
-    """The page of the run in a folder, with everything in it."""
 
 def show_run(
     run: str | None = None,
