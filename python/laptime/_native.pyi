@@ -415,13 +415,13 @@ def request_batch() -> None:
 def results_arrived() -> None:
     """What the last update computed is there: the script has waited for it."""
 
-def run_card(folder: str) -> None:
+def run_card(folder: str) -> str:
     """What a notebook shows of the run in a folder: its verdict, its laps and its ledger, as HTML."""
 
 def run_folder() -> str | None:
     """The folder of the run that is being recorded."""
 
-def run_page(folder: str) -> None:
+def run_page(folder: str) -> str:
     """The page of the run in a folder, with everything in it."""
 
 def run_to_join() -> str | None:
